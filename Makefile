@@ -1,0 +1,48 @@
+# Everything runs in a virtual environment of its own; nothing is installed elsewhere.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN     = $(VENV)/bin
+STAMP   = $(VENV)/.installed
+
+.PHONY: help demo test test-full lint bench mutants docs clean
+help:
+	@echo "make demo       sample stores, audited and reported; prints where to look"
+	@echo "make test       the whole suite"
+	@echo "make test-full  the suite over every generation"
+	@echo "make lint       ruff, mypy, import contract"
+	@echo "make bench      speed and memory, as ratios against a plain loop"
+	@echo "make mutants    breaks the verifiers on purpose; every mutant must turn a test red"
+	@echo "make docs       regenerates the check catalogue"
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade -c constraints.txt pip
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,lint]'
+	@touch $(STAMP)
+
+demo: $(STAMP)
+	$(BIN)/busbar-audit demo --out demo
+
+test: $(STAMP)
+	$(BIN)/python -m pytest -n auto --dist worksteal -q
+
+test-full: $(STAMP)
+	BUSBAR_AUDIT_FULL=1 $(BIN)/python -m pytest -n auto --dist worksteal -q
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(STAMP)
+	$(BIN)/python -m benchmarks
+
+mutants: $(STAMP)
+	$(BIN)/python tests/mutants.py
+
+docs: $(STAMP)
+	$(BIN)/busbar-audit checks --markdown > docs/checks.md
+
+clean:
+	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
