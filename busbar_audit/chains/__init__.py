@@ -1,0 +1,1 @@
+"""Digest recipes and verifiers of the hash chains."""
