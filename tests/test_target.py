@@ -54,10 +54,8 @@ def test_directory_with_one_store(tmp_path: Path, name: str) -> None:
 
 def test_known_name_wins_over_other_databases(tmp_path: Path) -> None:
     make(tmp_path / "cache.db")
-    assert (
-        parse_target(tmp_path / make(tmp_path / "runtime.sqlite").name).path == (tmp_path / "runtime.sqlite").resolve()
-    )
-    assert parse_target(tmp_path).path == (tmp_path / "runtime.sqlite").resolve()
+    store = make(tmp_path / "runtime.sqlite")
+    assert parse_target(tmp_path).path == store.resolve()
 
 
 @pytest.mark.parametrize("names", [("runtime.sqlite", "busbar-governance.db"), ("a.db", "b\x1b[2J.db")])
