@@ -10,9 +10,9 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parent.parent
 PLAIN_USER = 65534
 
-# The modules of the product are imported before rights are dropped: the checkout may be out of a plain user's reach.
+# What the code needs is imported before rights are dropped: checkout and Python may be out of a plain user's reach.
 _DROP = """
-import os, sys, tempfile, sqlite3, hashlib, shutil
+import hashlib, json, os, shutil, sqlite3, sys, tempfile
 sys.path.insert(0, {repository!r})
 import encodings.idna
 import busbar_audit.errors, busbar_audit.rundir, busbar_audit.snapshot.sqlite, busbar_audit.target

@@ -2,7 +2,7 @@
 
 A main file with its write-ahead log, or with its rollback journal, is a complete store at every moment at which none
 of the files changes: that is what SQLite relies on after a power failure. So the set is copied, read once more, and
-taken only if size, time and SHA-256 of every file are the same before and after; SQLite then recovers in the copy.
+taken only if identity, size, times and SHA-256 of every file are the same before and after. SQLite recovers in the copy.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ class _Mark:
     file: tuple[int, int]
     size: int
     mtime_ns: int
+    ctime_ns: int
 
 
 def copy_set(source: Path, copy: Path, *, attempts: int, progress: Progress | None = None) -> bool:
@@ -87,7 +88,7 @@ def _marks(source: Path) -> dict[str, _Mark]:
             state = beside(source, suffix).stat()
         except FileNotFoundError:
             continue
-        marks[suffix] = _Mark((state.st_dev, state.st_ino), state.st_size, state.st_mtime_ns)
+        marks[suffix] = _Mark((state.st_dev, state.st_ino), state.st_size, state.st_mtime_ns, state.st_ctime_ns)
     return marks
 
 

@@ -22,12 +22,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from busbar_audit.errors import NotADatabase, SnapshotError, StoreLocked
+from busbar_audit.errors import SnapshotError, StoreLocked
 from busbar_audit.snapshot.connect import connect, primary_code
 from busbar_audit.snapshot.disk import no_space, require_space
 from busbar_audit.snapshot.integrity import ForeignKeyViolation, foreign_key_violations, integrity_check
+from busbar_audit.snapshot.recover import make_plain, no_database
 from busbar_audit.snapshot.setcopy import copy_set, remove_set
-from busbar_audit.target import beside, parse_target, read_header, size_of
+from busbar_audit.snapshot.source import SourceState, observe, with_shm
+from busbar_audit.target import beside, parse_target
 from busbar_audit.text import printable
 
 __all__ = [
@@ -51,29 +53,6 @@ _REFUSED = (
     sqlite3.SQLITE_IOERR,
     sqlite3.SQLITE_CORRUPT,  # the copy as it is, for the integrity check to describe
 )
-
-
-@dataclass(frozen=True)
-class SourceState:
-    """The source as it was found.
-
-    Attributes
-    ----------
-    main_bytes, wal_bytes, journal_bytes : sizes; None if there is no such file.
-    journal_mode : 'wal' or 'rollback', as the header of the main file says.
-    shm_changed : the shared-memory file beside a WAL store was created or changed while the copy was taken, by us or
-        by others. Main file and WAL are never changed by us.
-    main_mtime_ns : time of last change of the main file.
-    identity : real path.
-    """
-
-    main_bytes: int
-    wal_bytes: int | None
-    journal_bytes: int | None
-    journal_mode: Literal["wal", "rollback"]
-    shm_changed: bool
-    main_mtime_ns: int
-    identity: str
 
 
 @dataclass(frozen=True)
@@ -132,7 +111,7 @@ def take_snapshot(
     begun = time.perf_counter()
     source = parse_target(Path(path)).sqlite_file()
     try:
-        before, shm = _observe(source)
+        before, shm = observe(source)
         needed = _room(before, further_factor)
         require_space(directory, needed, f"a private copy of {printable(source)} and what is made from it")
         copy = _new_file(directory)
@@ -143,7 +122,7 @@ def take_snapshot(
         method, taken_at = _copy(source, copy, before, busy_timeout, progress)
         with copy.open("rb") as file:
             sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-        state = before if _shm_digest(source) == shm else _with_changed_shm(before)
+        state = with_shm(before, shm)
         done = True
     except sqlite3.Error as error:
         if primary_code(error) == sqlite3.SQLITE_FULL:
@@ -174,7 +153,7 @@ def _copy(
     if state.journal_mode == "wal" and not in_use:
         taken_at = datetime.now(UTC)
         if copy_set(source, copy, attempts=1, progress=progress):
-            _make_plain(copy, source)
+            make_plain(copy, source)
             return "file set", taken_at
     try:
         taken_at = _backup(source, copy, busy_timeout, progress)
@@ -187,12 +166,12 @@ def _copy(
                 _LATER,
             ) from None
         if code == sqlite3.SQLITE_NOTADB:
-            raise _no_database(source, error) from None
+            raise no_database(source, error) from None
         if code not in _REFUSED:
             raise
         refusal = str(error)
     else:
-        _make_plain(copy, source)
+        make_plain(copy, source)
         return "backup", taken_at
     taken_at = datetime.now(UTC)
     if not copy_set(source, copy, attempts=_ATTEMPTS, progress=progress):
@@ -202,12 +181,13 @@ def _copy(
             "A store that can be read beside its writer, or one that rests for as long as a copy takes.",
             _LATER,
         )
-    _make_plain(copy, source)
+    make_plain(copy, source)
     return "file set", taken_at
 
 
 def _backup(source: Path, copy: Path, busy_timeout: float, progress: Progress | None) -> datetime:
     """Copy by the backup API; return the moment at which the read transaction began."""
+    copy.touch(mode=0o600)
     with closing(connect(source, "ro", busy_timeout)) as con:
         con.execute("PRAGMA query_only=ON")
         con.execute("BEGIN")
@@ -229,64 +209,6 @@ def _backup(source: Path, copy: Path, busy_timeout: float, progress: Progress | 
     return taken_at
 
 
-def _make_plain(copy: Path, source: Path) -> None:
-    """Recover what is beside the copy and leave one file in rollback mode, readable without writing anything."""
-    try:
-        with closing(connect(copy, "rw")) as con:
-            # Damage in the schema is for the integrity check to describe; it must not stop the recovery.
-            con.execute("PRAGMA writable_schema=ON")
-            con.execute("PRAGMA synchronous=OFF")
-            con.execute("PRAGMA schema_version").fetchone()  # reads, so a journal is rolled back now
-            mode = con.execute("PRAGMA journal_mode=DELETE").fetchone()[0]
-    except sqlite3.Error as error:
-        if primary_code(error) == sqlite3.SQLITE_NOTADB:
-            raise _no_database(source, error) from None
-        raise
-    left = [suffix for suffix in ("-wal", "-shm", "-journal") if beside(copy, suffix).exists()]
-    if mode != "delete" or left:
-        raise SnapshotError(
-            f"The copy of {printable(source)} could not be recovered (journal mode {mode}, left: {left}).",
-            "One file after the recovery.",
-            "Nothing was checked. Open the store once with its own program, stop it, and audit it then.",
-        )
-    header, size = read_header(copy), copy.stat().st_size
-    if header is not None and header.page_count is not None and header.page_count * header.page_size > size:
-        wanted = header.page_count * header.page_size
-        raise NotADatabase(
-            f"{printable(source)} is cut short: {size:,} bytes.",
-            f"{header.page_count:,} pages of {header.page_size:,} bytes, {wanted:,} bytes, says its header.",
-            "Restore it from a backup; nothing was checked.",
-        )
-
-
-def _observe(source: Path) -> tuple[SourceState, str | None]:
-    shm = _shm_digest(source)
-    state = source.stat()
-    header = read_header(source)
-    return SourceState(
-        main_bytes=state.st_size,
-        wal_bytes=size_of(beside(source, "-wal")),
-        journal_bytes=size_of(beside(source, "-journal")),
-        journal_mode=header.journal_mode if header is not None else "rollback",
-        shm_changed=False,
-        main_mtime_ns=state.st_mtime_ns,
-        identity=os.fspath(source),
-    ), shm
-
-
-def _shm_digest(source: Path) -> str | None:
-    try:
-        return hashlib.sha256(beside(source, "-shm").read_bytes()).hexdigest()
-    except FileNotFoundError:
-        return None
-    except OSError:
-        return "unreadable"
-
-
-def _with_changed_shm(state: SourceState) -> SourceState:
-    return SourceState(**{**state.__dict__, "shm_changed": True})
-
-
 def _room(state: SourceState, further_factor: float) -> int:
     """Bytes needed: a set of files grows by its log while it is recovered."""
     wal = state.wal_bytes or 0
@@ -303,14 +225,6 @@ def _new_file(directory: Path) -> Path:
             number += 1
         else:
             return copy
-
-
-def _no_database(source: Path, error: sqlite3.Error) -> NotADatabase:
-    return NotADatabase(
-        f"{printable(source)} begins like a SQLite database, but SQLite says: {printable(error)}.",
-        "A readable SQLite database.",
-        "If the store is encrypted, name a decrypted copy; else restore it from a backup.",
-    )
 
 
 def _unreadable(source: Path, error: OSError) -> SnapshotError:
