@@ -173,7 +173,8 @@ def test_tasks_follow_the_machine(tmp_path: Path) -> None:
     ):
         events = rows(
             store,
-            f"SELECT kind, state, agent_id, ts, context_id, principal FROM task_events WHERE task_id = '{task_id}' ORDER BY seq",
+            "SELECT kind, state, agent_id, ts, context_id, principal FROM task_events "
+            f"WHERE task_id = '{task_id}' ORDER BY seq",
         )
         assert events[0][:4] == ("task.submitted", "submitted", "", created)
         assert (events[-1][1], events[-1][2]) == (state, agent)
@@ -263,7 +264,7 @@ def test_each_oddity_is_there(tmp_path: Path, odd: str) -> None:
         "(PARTITION BY principal ORDER BY seq) p FROM mcp_calls)",
         "unicode": "SELECT count(*) > 0 FROM mcp_calls WHERE principal = 'vk_東京'",
         "pipes": "SELECT count(*) > 0 FROM audit_log WHERE instr(resource, '|')",
-        "many_principals": "SELECT count(DISTINCT principal) > 1500 FROM mcp_calls",
+        "many_principals": "SELECT count(DISTINCT principal) > 1000 FROM mcp_calls",
         "big_body": "SELECT max(length(body)) > 300000 FROM mcp_calls",
         "retry": "SELECT count(*) > count(DISTINCT json_extract(body, '$.request_id')) FROM mcp_calls",
         "empty_texts": "SELECT count(*) > 0 FROM mcp_calls WHERE json_extract(body, '$.server') = ''",
@@ -283,7 +284,8 @@ def test_a_purge_leaves_later_digests_and_links_whole(tmp_path: Path) -> None:
     assert all(digest == again for *_, digest, again in records(store))
     found = {(p, s): h for (p, s), h in store.heads.items() if p == "mcp_calls"}
     for (_, scope), head in found.items():
-        assert head.first_seq > 1 and head.first_prev_hash
+        assert head.first_seq > 1
+        assert head.first_prev_hash
         assert head.records == head.last_seq - head.first_seq + 1
         assert rows(store, f"SELECT min(seq), max(seq) FROM mcp_calls WHERE principal = '{scope}'") == [
             (head.first_seq, head.last_seq)
@@ -305,7 +307,8 @@ def test_oddities_can_be_combined_over_many_calls(tmp_path: Path) -> None:
     )
     print(f"100 000 calls in {time.perf_counter() - started:.2f} s")
     assert store.counts["mcp_calls"] == 100_000
-    assert said == sorted(said) and said[-1][1] == 100_000
+    assert said == sorted(said)
+    assert said[-1][1] == 100_000
     assert sum(h.records for (p, _), h in store.heads.items() if p == "mcp_calls") == 100_000
 
 
