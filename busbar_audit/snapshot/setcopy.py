@@ -2,7 +2,8 @@
 
 A main file with its write-ahead log, or with its rollback journal, is a complete store at every moment at which none
 of the files changes: that is what SQLite relies on after a power failure. So the set is copied, read once more, and
-taken only if identity, size, times and SHA-256 of every file are the same before and after. SQLite recovers in the copy.
+taken only if identity, size, times and SHA-256 of every file are the same before and after; SQLite recovers in the
+copy.
 """
 
 from __future__ import annotations
