@@ -1,0 +1,245 @@
+"""One audit of one store: load, prove the file sound, run the checks, settle the account, judge."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any
+
+from busbar_audit import checks, queries
+from busbar_audit.checks import Check
+from busbar_audit.errors import AuditError, UsageError
+from busbar_audit.findings import CheckResult, Outcome
+from busbar_audit.queries import SEVERITIES
+from busbar_audit.result import ChainLine, Result
+from busbar_audit.snapshot.integrity import ForeignKeyViolation, foreign_key_violations, integrity_check
+from busbar_audit.store import Store
+from busbar_audit.stores import busbar
+from busbar_audit.stores.probes import probe
+from busbar_audit.verdict import AccountLine, judge
+
+# Checks of the file itself: they run on a store of any generation.
+_ALWAYS = ("BUS-S01", "BUS-S02", "BUS-S03", "BUS-S05")
+_DAMAGED = "the file is damaged (BUS-S01)"
+_TEXT = "VARCHAR"
+
+Progress = Callable[[str], None]
+
+
+def audit(
+    store: Store,
+    *,
+    only: Collection[str] = (),
+    skip: Collection[str] = (),
+    as_of: datetime | int | None = None,
+    fail_on: str = "medium",
+    progress: Progress | None = None,
+) -> Result:
+    """Audit an opened store.
+
+    Parameters
+    ----------
+    only, skip : codes or areas to select or leave out.
+    as_of : the clock of all checks, an aware datetime or unix seconds; by default the time of the copy.
+    fail_on : severity from which a finding makes the verdict `findings`.
+    progress : called with a line of text at each longer step.
+
+    Returns
+    -------
+    Result, whose tables stay in `store.con` until the store is closed.
+
+    Raises
+    ------
+    UnknownCheck : a word in `only` or `skip` is neither a code nor an area.
+    UsageError : `fail_on` is no severity.
+    """
+    if fail_on not in SEVERITIES:
+        raise UsageError(f"--fail-on {fail_on!r}.", f"Expected one of {', '.join(SEVERITIES)}.")
+    started, say = time.perf_counter(), progress or (lambda _: None)
+    begun = datetime.now(UTC)
+    selected, left_out = checks.select(store, only, skip)
+    clock = _seconds(store.snapshot.taken_at if as_of is None else as_of)
+    values: dict[str, Any] = {"as_of": clock}
+
+    run = _Run(store, selected, values, say)
+    results = run.results()
+    say("settling the account")
+    account = _account(store, selected, results)
+    chain_checks = any(check.area == "chains" for check in selected)
+    chains = run.chains() if chain_checks else []
+    evidence = sum(line.records for line in chains) if chain_checks and run.sound else None
+    verdict, reasons = judge(results, account, fail_on, evidence)
+    return Result(
+        store=store,
+        run_id=uuid.uuid4().hex,
+        started=begun,
+        seconds=time.perf_counter() - started,
+        requested={
+            "only": sorted(only),
+            "skip": sorted(skip),
+            "as_of": _iso(clock),
+            "fail_on": fail_on,
+            "checks": [check.code for check in selected],
+        },
+        left_out=[check.code for check in left_out],
+        account=account,
+        chains=chains,
+        results=results,
+        verdict=verdict,
+        reasons=reasons,
+    )
+
+
+def _seconds(moment: datetime | int) -> int:
+    if isinstance(moment, int):
+        return moment
+    if moment.tzinfo is None:
+        raise UsageError(f"--as-of {moment.isoformat()}.", "Expected a time with its zone, such as 2026-03-01T00:00:00Z.")
+    return int(moment.timestamp())
+
+
+def _iso(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+class _Run:
+    """The steps of one audit, in their order."""
+
+    def __init__(self, store: Store, selected: Sequence[Check], values: Mapping[str, Any], say: Progress) -> None:
+        self.store, self.selected, self.values, self.say = store, selected, values, say
+        self.sound = False
+
+    def results(self) -> list[CheckResult]:
+        store, tables = self.store, self._tables()
+        with ThreadPoolExecutor(1) as beside:
+            # SQLite's own check and the load read the same finished copy; the load counts for nothing if the check fails.
+            health = beside.submit(_health, store)
+            trouble: AuditError | None = None
+            try:
+                self.say("loading tables")
+                if tables:
+                    store.load(*tables)
+            except AuditError as error:
+                trouble = error
+            self.say("checking the file")
+            messages, violations = health.result()
+        self.sound = not messages
+        _describe(store, messages, violations, try_guards=self.sound)
+        found = []
+        for check in self.selected:
+            self.say(f"{check.code} {check.title}")
+            found.append(self._one(check, trouble))
+        return found
+
+    def _one(self, check: Check, trouble: AuditError | None) -> CheckResult:
+        store, generation = self.store, self.store.generation
+        if check.code not in _ALWAYS:
+            if not self.sound:
+                return checks.result(check, Outcome.COULD_NOT_RUN, _DAMAGED)
+            if generation.taken is None:
+                known = f"generations 5 to {busbar.NEWEST} are"
+                return checks.result(check, Outcome.COULD_NOT_RUN, f"generation {generation.stamp} is not known, {known}")
+            if trouble is not None:
+                return checks.result(check, Outcome.COULD_NOT_RUN, str(trouble).splitlines()[0])
+        elif not self.sound and check.code != "BUS-S01":
+            return checks.result(check, Outcome.COULD_NOT_RUN, _DAMAGED)
+        return checks.run(check, store, store.views, self.values)
+
+    def _tables(self) -> list[str]:
+        store = self.store
+        if store.generation.taken is None:
+            return []
+        wanted: set[str] = set()
+        for check in self.selected:
+            if checks.not_applicable(check, store, self.values):
+                continue
+            if check.query.header.get("loads") == "all":
+                wanted |= {name for name in store.rows if store.state_of(name) != "unknown"}
+            for relation in check.relations():
+                wanted |= store.views.tables_of(relation)
+        return sorted(wanted & set(store.rows))
+
+    def chains(self) -> list[ChainLine]:
+        """Every chain with its verdict; empty where the chains could not be looked at."""
+        views = self.store.views
+        if not self.sound or self.store.generation.taken is None or views.missing("audit.chain_verdicts"):
+            return []
+        views.make("audit.chain_verdicts", self.values)
+        rows = self.store.con.execute(queries.figure("chains").sql).fetchall()
+        return [ChainLine(*row) for row in rows]
+
+
+def _health(store: Store) -> tuple[list[str], list[ForeignKeyViolation]]:
+    messages = integrity_check(store.snapshot.path)
+    return messages, [] if messages else foreign_key_violations(store.snapshot.path)
+
+
+def _describe(
+    store: Store, messages: Sequence[str], violations: Sequence[ForeignKeyViolation], *, try_guards: bool
+) -> None:
+    """Fill schema ``source``: what the copy is, apart from its rows."""
+    warehouse, state, generation = store.warehouse, store.snapshot.source_state, store.generation
+    warehouse.fill(
+        "source.store",
+        [("stamp", "BIGINT"), ("implied", "BIGINT"), ("journal_mode", _TEXT), ("main_bytes", "BIGINT"), ("wal_bytes", "BIGINT")],
+        [(generation.stamp, generation.implied, state.journal_mode, state.main_bytes, state.wal_bytes)],
+    )
+    warehouse.fill(
+        "source.tables",
+        [("name", _TEXT), ("rows", "BIGINT"), ("state", _TEXT)],
+        [(name, rows, store.state_of(name)) for name, rows in sorted(store.rows.items())],
+    )
+    warehouse.fill(
+        "source.differences",
+        [("kind", _TEXT), ("table_name", _TEXT), ("name", _TEXT), ("detail", _TEXT)],
+        [(d.kind, d.table, d.name, d.detail) for d in store.differences],
+    )
+    warehouse.fill("source.integrity", [("message", _TEXT)], [(message,) for message in messages])
+    warehouse.fill(
+        "source.foreign_keys",
+        [("table_name", _TEXT), ("row_key", _TEXT), ("parent", _TEXT)],
+        [(v.table, str(v.rowid), v.parent) for v in violations],
+    )
+    probes = []
+    if try_guards:
+        with suppress(OSError):
+            probes = probe(store.snapshot.path, busbar.GUARDS, frozenset(store.rows))
+    warehouse.fill(
+        "source.probes",
+        [("trigger_name", _TEXT), ("table_name", _TEXT), ("action", _TEXT), ("record", _TEXT), ("outcome", _TEXT)],
+        [(p.trigger, p.table, p.action, p.record, p.outcome) for p in probes],
+    )
+    warehouse.fill(
+        "source.witness", [("population", _TEXT), ("scope", _TEXT), ("last_seq", "BIGINT"), ("last_hash", _TEXT)], []
+    )
+
+
+def _account(store: Store, selected: Sequence[Check], results: Sequence[CheckResult]) -> list[AccountLine]:
+    ran: set[str] = set()
+    for check, ended in zip(selected, results, strict=True):
+        if ended.outcome in (Outcome.PASS, Outcome.FINDING, Outcome.NOTHING_TO_CHECK):
+            for relation in check.relations():
+                ran |= store.views.tables_of(relation)
+            if check.query.header.get("loads") == "all":
+                ran |= set(store.warehouse.loaded)
+    lines = []
+    for name, rows in sorted(store.rows.items()):
+        loaded = store.warehouse.loaded.get(name)
+        if loaded and name in ran:
+            missed = {"rejected": loaded.rejected} if loaded.rejected else {}
+            lines.append(AccountLine(name, rows, loaded.rows - loaded.rejected, missed))
+        else:
+            lines.append(AccountLine(name, rows, 0, {_why_not(store, name): rows} if rows else {}))
+    return lines
+
+
+def _why_not(store: Store, table: str) -> str:
+    if store.generation.taken is None:
+        return "generation unknown"
+    if store.state_of(table) == "unknown":
+        return "table unknown"
+    return "not selected" if table not in store.warehouse.loaded else "its checks could not run"

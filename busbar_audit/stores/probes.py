@@ -1,0 +1,119 @@
+"""Trying the append-only triggers: the second proof beside reading their text.
+
+Works on the private copy only, inside a savepoint that is always rolled back.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+# A trigger of a hostile store may loop for ever; this many virtual machine steps are far more than an honest one needs.
+_STEPS = 5_000_000
+
+
+@dataclass(frozen=True)
+class Guard:
+    """A table whose rows must refuse an action.
+
+    trigger : the trigger that has to refuse.
+    table, action : 'update' or 'delete' on it.
+    where : SQL condition naming the rows under protection.
+    key : the columns that order and identify a row.
+    touch : a column to set to its own value.
+    sample : values of a row that can be inserted to be tried, column by column.
+    """
+
+    trigger: str
+    table: str
+    action: str
+    where: str
+    key: tuple[str, ...]
+    touch: str
+    sample: tuple[tuple[str, object], ...]
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What one try gave: refused, allowed, or not tried (why)."""
+
+    trigger: str
+    table: str
+    action: str
+    record: str
+    outcome: str
+
+
+def probe(copy: Path, guards: Sequence[Guard], tables: frozenset[str]) -> list[Probe]:
+    """Try every guard whose table exists on its first, its last and one inserted row.
+
+    Parameters
+    ----------
+    copy : a private copy of the store; its content is the same afterwards.
+    guards : what to try.
+    tables : tables of the copy.
+
+    Returns
+    -------
+    list of Probe, three a guard.
+    """
+    results: list[Probe] = []
+    with closing(sqlite3.connect(copy, isolation_level=None)) as con:
+        con.execute("PRAGMA journal_mode = MEMORY")
+        con.execute("PRAGMA cache_spill = OFF")
+        for guard in guards:
+            if guard.table in tables:
+                con.execute("BEGIN")
+                try:
+                    results.extend(_try(con, guard))
+                finally:
+                    if con.in_transaction:
+                        con.execute("ROLLBACK")
+    return results
+
+
+def _try(con: sqlite3.Connection, guard: Guard) -> Iterator[Probe]:
+    key = ", ".join(guard.key)
+    down = ", ".join(f"{column} DESC" for column in guard.key)
+    for record, order in (("first", key), ("last", down)):
+        row = con.execute(
+            f"SELECT {key} FROM {guard.table} WHERE {guard.where} ORDER BY {order} LIMIT 1"  # noqa: S608 - our own names
+        ).fetchone()
+        outcome = _act(con, guard, row) if row else "not tried: no such row"
+        yield Probe(guard.trigger, guard.table, guard.action, record, outcome)
+    names = ", ".join(name for name, _ in guard.sample)
+    marks = ", ".join("?" * len(guard.sample))
+    values = dict(guard.sample)
+    try:
+        con.execute(
+            f"INSERT INTO {guard.table} ({names}) VALUES ({marks})",  # noqa: S608 - our own names
+            tuple(values.values()),
+        )
+    except sqlite3.Error as error:
+        outcome = f"not tried: the row could not be inserted ({type(error).__name__})"
+    else:
+        outcome = _act(con, guard, tuple(values[column] for column in guard.key))
+    yield Probe(guard.trigger, guard.table, guard.action, "inserted", outcome)
+
+
+def _act(con: sqlite3.Connection, guard: Guard, row: Sequence[object]) -> str:
+    match = " AND ".join(f"{column} IS ?" for column in guard.key)
+    verb = f"UPDATE {guard.table} SET {guard.touch} = {guard.touch}" if guard.action == "update" else f"DELETE FROM {guard.table}"
+    con.execute("SAVEPOINT tried")
+    con.set_progress_handler(lambda: 1, _STEPS)
+    try:
+        con.execute(f"{verb} WHERE {match}", tuple(row))  # noqa: S608 - our own names, values bound
+    except sqlite3.IntegrityError:
+        return "refused"
+    except sqlite3.Error as error:
+        return f"not tried: {type(error).__name__}"
+    else:
+        return "allowed"
+    finally:
+        con.set_progress_handler(None, 0)
+        if con.in_transaction:
+            con.execute("ROLLBACK TO tried")
+            con.execute("RELEASE tried")

@@ -1,0 +1,105 @@
+"""The views of schema ``audit``: made on demand, in the order their texts need them.
+
+A view file is ``queries/views/<family>/<view>.sql``; a view that is put together of parts has one file a part,
+``<view>.<part>.sql``, and holds the rows of every part whose tables are in the store. Kinds: ``view``, ``table`` (computed once), ``part``.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import duckdb
+
+from busbar_audit import queries
+from busbar_audit.errors import QueryFileError
+from busbar_audit.queries import Query
+
+_KEYS = ("view", "kind", "about", "applies")
+
+
+class Views:
+    """The view files of one store's family, engine and generation.
+
+    Parameters
+    ----------
+    con : the audit's DuckDB connection.
+    family, engine, generation : of the store.
+    tables : tables the store has.
+    """
+
+    def __init__(
+        self, con: duckdb.DuckDBPyConnection, family: str, engine: str, generation: int, tables: Iterable[str]
+    ) -> None:
+        self._con = con
+        self._tables = frozenset(tables)
+        self._files: dict[str, list[Query]] = defaultdict(list)
+        for path in sorted((queries.root() / "views" / family).glob("*.sql")):
+            query = queries.load(path, keys=_KEYS, optional=("params",))
+            if query.covers(family, engine, generation):
+                self._files[query.header["view"]].append(query)
+        self._made: set[str] = set()
+        for macro in sorted((queries.root() / "macros").glob("*.sql")):
+            con.execute(macro.read_text(encoding="utf-8"))
+
+    def names(self) -> list[str]:
+        """Names of all views that this store can have, without the schema."""
+        return sorted(name for name in self._files if self._parts(name))
+
+    def about(self, name: str) -> str:
+        """What a row of the view is, for people."""
+        return self._files[name][0].header["about"]
+
+    def tables_of(self, relation: str) -> frozenset[str]:
+        """Tables of the store a relation is made from, those the store lacks included."""
+        schema, _, name = relation.partition(".")
+        if schema == "raw":
+            return frozenset({name})
+        if schema != "audit" or name not in self._files:
+            return frozenset()
+        return frozenset().union(*(self._tables_of_file(query) for query in self._files[name]))
+
+    def missing(self, relation: str) -> str | None:
+        """Why a relation cannot be had of this store, or None."""
+        schema, _, name = relation.partition(".")
+        if schema == "raw" and name != "rejects" and name not in self._tables:
+            return f"the store has no table {name}"
+        if schema == "audit" and not self._files.get(name):
+            return f"this generation has no {name}"
+        if schema == "audit" and not self._parts(name):
+            lacking = sorted(self.tables_of(relation) - self._tables)
+            return f"the store has no table {', '.join(lacking)}"
+        return None
+
+    def make(self, relation: str, values: Mapping[str, Any]) -> None:
+        """Make a relation of schema ``audit`` and, before it, what it reads. Others are there already or do not exist."""
+        schema, _, name = relation.partition(".")
+        if schema != "audit" or name in self._made:
+            return
+        parts = self._parts(name)
+        if not parts:
+            raise QueryFileError(f"View {relation}: {self.missing(relation)}.")
+        for part in parts:
+            for needed in sorted(part.reads):
+                self.make(needed, values)
+        kind = "TABLE" if parts[0].header["kind"] == "table" else "VIEW"
+        if kind == "TABLE" and len(parts) != 1:
+            raise QueryFileError(f"View {relation}: a table is made of one file, here are {len(parts)}.")
+        body = "\nUNION ALL BY NAME\n".join(f"({part.sql}\n)" for part in parts)
+        self._con.execute(f"CREATE {kind} audit.{name} AS {body}", parts[0].bind(values))
+        self._made.add(name)
+
+    def made(self, name: str) -> None:
+        """Say that a table of this name has been filled by other means."""
+        self._made.add(name)
+
+    def _parts(self, name: str) -> list[Query]:
+        return [
+            query
+            for query in self._files.get(name, [])
+            if all(self.missing(relation) is None for relation in query.reads)
+        ]
+
+    def _tables_of_file(self, query: Query) -> frozenset[str]:
+        return frozenset().union(*(self.tables_of(relation) for relation in query.reads))

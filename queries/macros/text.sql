@@ -1,0 +1,61 @@
+-- Framing and reading of evidence bytes. Text is UTF-8; an integer is unsigned, 64 bit.
+
+-- A text as a frame: its length in eight bytes, big endian, then its bytes. The short form is the common one and twice as fast.
+CREATE OR REPLACE MACRO audit.framed_text(t) AS CASE
+    WHEN strlen(t) < 128
+    THEN encode(chr(0) || chr(0) || chr(0) || chr(0) || chr(0) || chr(0) || chr(0) || chr(CAST(strlen(t) AS INTEGER)) || t)
+    ELSE unhex(printf('%016x', strlen(t))) || encode(t)
+END;
+
+-- An integer as a frame of length eight. A negative number stands for the unsigned one with the same bits.
+CREATE OR REPLACE MACRO audit.framed_int(i) AS unhex('0000000000000008' || printf('%016x', i));
+
+-- A signed 64-bit integer as the unsigned one with the same bits.
+CREATE OR REPLACE MACRO audit.unsigned(i) AS
+    CASE WHEN i >= 0 THEN CAST(i AS UBIGINT) ELSE CAST(CAST(i AS HUGEINT) + 18446744073709551616 AS UBIGINT) END;
+
+-- Little endian, as the task chain's second recipe has it: eight bytes, lowest first.
+CREATE OR REPLACE MACRO audit.swapped(h) AS
+    substr(h, 15, 2) || substr(h, 13, 2) || substr(h, 11, 2) || substr(h, 9, 2)
+    || substr(h, 7, 2) || substr(h, 5, 2) || substr(h, 3, 2) || substr(h, 1, 2);
+CREATE OR REPLACE MACRO audit.little_int(i) AS unhex(audit.swapped(printf('%016x', i)));
+CREATE OR REPLACE MACRO audit.little_text(t) AS unhex(audit.swapped(printf('%016x', strlen(t)))) || encode(t);
+
+-- Whether a text has the form of a digest: 64 lower-case hexadecimal digits.
+CREATE OR REPLACE MACRO audit.is_digest(t) AS strlen(t) = 64 AND ltrim(t, '0123456789abcdef') = '';
+
+-- RFC 8259 to the letter. DuckDB's reader also takes a comma before a closing bracket, NaN and Infinity.
+CREATE OR REPLACE MACRO audit.outside_strings(t) AS regexp_replace(t, '"(?:[^"\\]|\\.)*"', '""', 'gs');
+CREATE OR REPLACE MACRO audit.strict_json(t) AS json_valid(t)
+    AND NOT regexp_matches(audit.outside_strings(t), ',\s*[\]}]|(?i:nan|inf)');
+
+-- Whether no member of an object has a name twice.
+CREATE OR REPLACE MACRO audit.unique_members(t) AS len(list_distinct(json_keys(t))) = len(json_keys(t));
+
+-- The text of a JSON string literal; NULL for any other value. Without a backslash it is what stands between the quotes.
+CREATE OR REPLACE MACRO audit.literal_text(j) AS CASE
+    WHEN NOT starts_with(j, '"') THEN NULL
+    WHEN contains(j, '\') THEN json_extract_string(j, '$')
+    ELSE substring(j, 2, length(j) - 2)
+END;
+
+-- An unsigned 64-bit integer literal, as digits only; NULL for any other value.
+CREATE OR REPLACE MACRO audit.literal_u64(j) AS CASE
+    WHEN ltrim(j, '0123456789') = '' THEN TRY_CAST(j AS UBIGINT)
+END;
+
+-- Hexadecimal text of a JSON array of byte numbers; NULL where an element is no integer from 0 to 255.
+CREATE OR REPLACE MACRO audit.bytes_hex(j) AS CASE
+    WHEN j = '[]' THEN ''
+    WHEN regexp_full_match(j, '\[\d{1,3}(,\d{1,3})*\]')
+    THEN array_to_string(list_transform(TRY_CAST(j AS UTINYINT[]), lambda x: printf('%02x', x)), '')
+END;
+
+-- Frames inside hexadecimal text h: length at position p (one based, in digits), the digits of the value, the next position.
+CREATE OR REPLACE MACRO audit.frame_length(h, p) AS
+    least(TRY_CAST('0x' || nullif(substr(h, p, 16), '') AS UBIGINT), 1000000000)::BIGINT;
+CREATE OR REPLACE MACRO audit.frame_value(h, p, n) AS CASE
+    WHEN strlen(h) >= p + 15 + 2 * n THEN substr(h, p + 16, 2 * n)
+END;
+CREATE OR REPLACE MACRO audit.hex_text(h) AS TRY(decode(unhex(h)));
+CREATE OR REPLACE MACRO audit.hex_u64(h) AS CASE WHEN strlen(h) = 16 THEN ('0x' || h)::UBIGINT END;

@@ -1,0 +1,55 @@
+-- view: call_fields
+-- kind: part
+-- about: one row a call record of the plane records, typed or neutral.
+-- applies: busbar sqlite 10-12
+WITH decoded AS (
+    SELECT _row, parent, seq, ts AS row_ts, body IS NOT NULL AS there, TRY(decode(body)) AS body
+    FROM raw.plane_records WHERE kind = 'call' AND parent IS NOT NULL
+), sound AS (
+    SELECT *, coalesce(audit.strict_json(body) AND json_type(body) = 'OBJECT' AND audit.unique_members(body), false) AS sound,
+        TRY(json_extract(body, ['$.principal', '$.seq', '$.ts', '$.server', '$.tool', '$.outcome', '$.reason', '$.tool_digest',
+            '$.pin_generation', '$.request_id', '$.prev_hash', '$.hash', '$.content'])) AS j
+    FROM decoded
+), bytes AS (
+    SELECT *, j[13] IS NOT NULL AS neutral, audit.bytes_hex(j[13]) AS h FROM sound
+), -- One frame a step: each begins where the one before ends.
+frame_1 AS (
+    SELECT *, 1 AS p1, audit.frame_length(h, 1) AS n1 FROM bytes
+), frame_2 AS (
+    SELECT *, p1 + 16 + 2 * n1 AS p2, audit.frame_length(h, p1 + 16 + 2 * n1) AS n2 FROM frame_1
+), frame_3 AS (
+    SELECT *, p2 + 16 + 2 * n2 AS p3, audit.frame_length(h, p2 + 16 + 2 * n2) AS n3 FROM frame_2
+), frame_4 AS (
+    SELECT *, p3 + 16 + 2 * n3 AS p4, audit.frame_length(h, p3 + 16 + 2 * n3) AS n4 FROM frame_3
+), frame_5 AS (
+    SELECT *, p4 + 16 + 2 * n4 AS p5, audit.frame_length(h, p4 + 16 + 2 * n4) AS n5 FROM frame_4
+), frame_6 AS (
+    SELECT *, p5 + 16 + 2 * n5 AS p6, audit.frame_length(h, p5 + 16 + 2 * n5) AS n6 FROM frame_5
+), frame_7 AS (
+    SELECT *, p6 + 16 + 2 * n6 AS p7, audit.frame_length(h, p6 + 16 + 2 * n6) AS n7 FROM frame_6
+), fields AS (
+    SELECT _row, parent, seq, body, sound, neutral, h, strlen(h) + 1 = p7 + 16 + 2 * n7 AS whole,
+        audit.literal_u64(j[2]) AS digest_seq, audit.literal_text(j[11]) AS prev_hash, audit.literal_text(j[12]) AS hash,
+        CASE WHEN neutral THEN parent ELSE audit.literal_text(j[1]) END AS principal,
+        CASE WHEN neutral THEN audit.hex_u64(audit.frame_value(h, p1, n1)) ELSE audit.literal_u64(j[3]) END AS digest_ts,
+        CASE WHEN neutral THEN audit.hex_text(audit.frame_value(h, p2, n2)) ELSE audit.literal_text(j[4]) END AS server,
+        CASE WHEN neutral THEN audit.hex_text(audit.frame_value(h, p3, n3)) ELSE audit.literal_text(j[5]) END AS tool,
+        CASE WHEN neutral THEN audit.hex_text(audit.frame_value(h, p4, n4)) ELSE audit.literal_text(j[6]) END AS outcome,
+        CASE WHEN neutral THEN audit.hex_text(audit.frame_value(h, p5, n5)) ELSE audit.literal_text(j[7]) END AS reason,
+        CASE WHEN neutral THEN audit.hex_text(audit.frame_value(h, p6, n6)) ELSE audit.literal_text(j[8]) END AS tool_digest,
+        CASE WHEN neutral THEN audit.hex_u64(audit.frame_value(h, p7, n7)) ELSE audit.literal_u64(j[9]) END AS pin_generation,
+        CASE WHEN neutral THEN NULL ELSE audit.literal_text(j[10]) END AS request_id
+    FROM frame_7
+), judged AS (
+    SELECT *,
+        CASE WHEN sound AND (NOT neutral OR whole) AND principal IS NOT NULL AND digest_seq IS NOT NULL AND digest_ts IS NOT NULL
+            AND prev_hash IS NOT NULL AND hash IS NOT NULL AND server IS NOT NULL AND tool IS NOT NULL AND outcome IS NOT NULL
+            AND reason IS NOT NULL AND tool_digest IS NOT NULL AND pin_generation IS NOT NULL THEN true ELSE false END AS decodable
+    FROM fields
+)
+SELECT 'call' AS population, parent AS scope, principal, seq, CASE WHEN decodable THEN CAST(digest_ts AS HUGEINT) END AS ts,
+    CASE WHEN decodable THEN prev_hash END AS prev_hash, CASE WHEN decodable THEN hash END AS hash,
+    server, tool, outcome, reason, tool_digest, pin_generation, request_id, decodable,
+    coalesce(decodable AND len(json_keys(body)) = CASE WHEN neutral THEN 4 ELSE 12 END AND (neutral OR request_id IS NOT NULL), false) AS members,
+    true AS canonical, digest_seq, digest_ts, CASE WHEN neutral THEN h END AS content, false AS rejected, _row AS row
+FROM judged

@@ -1,0 +1,5 @@
+-- view: principal_names
+-- kind: part
+-- about: names of principals as keys, calls and task events have them.
+-- applies: busbar sqlite 8-12
+SELECT DISTINCT principal FROM audit.event_fields WHERE principal IS NOT NULL
