@@ -224,8 +224,6 @@ def _account(store: Store, selected: Sequence[Check], results: Sequence[CheckRes
         if ended.outcome in (Outcome.PASS, Outcome.FINDING, Outcome.NOTHING_TO_CHECK):
             for relation in check.relations():
                 ran |= store.views.tables_of(relation)
-            if check.query.header.get("loads") == "all":
-                ran |= set(store.warehouse.loaded)
     lines = []
     for name, rows in sorted(store.rows.items()):
         loaded = store.warehouse.loaded.get(name)
@@ -242,4 +240,6 @@ def _why_not(store: Store, table: str) -> str:
         return "generation unknown"
     if store.state_of(table) == "unknown":
         return "table unknown"
-    return "not selected" if table not in store.warehouse.loaded else "its checks could not run"
+    if not any(table in store.views.tables_of(r) for c in checks.catalogue() for r in c.relations()):
+        return "no check of this version reads it"
+    return "not selected" if table not in store.warehouse.loaded else "its checks did not run"

@@ -1,0 +1,314 @@
+"""The command `busbar-audit`: collects options, calls one function each, ends with a word and an exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import traceback
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated
+
+import click
+import typer
+
+from busbar_audit import checks as checking
+from busbar_audit import console
+from busbar_audit.audit import audit as run_audit
+from busbar_audit.errors import AuditError, UsageError
+from busbar_audit.result import Result, run_dict, version
+from busbar_audit.store import open_store
+from busbar_audit.text import printable
+from busbar_audit.verdict import Verdict
+
+app = typer.Typer(
+    name="busbar-audit",
+    help="Audit the durable stores of agent systems. Exit: 0 clean, 1 findings, 2 usage, 3 inconclusive.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+TargetArgument = Annotated[
+    str, typer.Argument(metavar="TARGET", help="A SQLite file, a directory holding one, or env:NAME.")
+]
+OnlyOption = Annotated[list[str] | None, typer.Option("--only", metavar="CODE|AREA", help="Run only these checks.")]
+SkipOption = Annotated[list[str] | None, typer.Option("--skip", metavar="CODE|AREA", help="Leave these checks out.")]
+FamilyOption = Annotated[str | None, typer.Option("--family", help="Accept only this family of stores.")]
+AsOfOption = Annotated[
+    str | None, typer.Option("--as-of", metavar="TIME", help="The clock of all checks (ISO 8601 with zone).")
+]
+FailOnOption = Annotated[
+    str, typer.Option("--fail-on", metavar="SEVERITY", help="critical, high, medium, low or info.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the result alone; the last word goes to stderr.")]
+
+
+def main() -> None:
+    """Run the command; every way out has one of the four exit codes."""
+    signal.signal(signal.SIGTERM, _terminated)
+    code = _guarded(sys.argv[1:])
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(code)
+
+
+def _terminated(number: int, frame: object) -> None:
+    # As an exception, so that private copies are removed on the way out.
+    raise KeyboardInterrupt
+
+
+def _guarded(arguments: Sequence[str]) -> int:
+    judging = bool(arguments) and arguments[0] in ("audit", "report")
+    try:
+        outcome = app(args=list(arguments), standalone_mode=False)
+        return outcome if isinstance(outcome, int) else 0
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
+    except click.exceptions.UsageError as error:
+        error.show(file=sys.stderr)
+        return 2
+    except AuditError as error:
+        print(f"busbar-audit: {printable(str(error), keep=chr(10))}", file=sys.stderr)
+        return _last_word(arguments, judging, error.exit_code)
+    except (KeyboardInterrupt, click.exceptions.Abort):
+        print("busbar-audit: interrupted; nothing was published.", file=sys.stderr)
+        return _last_word(arguments, judging, 3)
+    except BrokenPipeError:
+        return 3
+    except Exception:
+        print(printable(traceback.format_exc(), keep="\n"), file=sys.stderr)
+        print("busbar-audit: a fault of this program, not of the store. Nothing is said about the store.", file=sys.stderr)
+        return _last_word(arguments, judging, 3)
+
+
+def _last_word(arguments: Sequence[str], judging: bool, code: int) -> int:
+    if judging and code == 3:
+        print(Verdict.INCONCLUSIVE, file=sys.stderr if "--json" in arguments else sys.stdout)
+    return code
+
+
+def _moment(text: str | None) -> datetime | None:
+    if text is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise UsageError(
+            f"--as-of {text}", "Expected ISO 8601 with a zone, such as 2026-03-01T00:00:00Z."
+        ) from None
+    if moment.tzinfo is None:
+        raise UsageError(f"--as-of {text}", "Expected a zone, such as 2026-03-01T00:00:00Z.")
+    return moment
+
+
+@app.command()
+def inspect(target: TargetArgument, family: FamilyOption = None) -> int:
+    """Say what a store is, what can be audited and what cannot and why."""
+    with console.progress() as say, open_store(target, family=family, progress=say) as store:
+        every = [check for check in checking.catalogue() if check.family == store.family]
+        if store.generation.taken is None:
+            listed = [(check, "its generation is not known") for check in every]
+        else:
+            listed = [(check, checking.not_applicable(check, store, {"as_of": 0})) for check in every]
+        say.done()
+        for line in console.store_lines(store, listed):
+            print(line)
+    return 0
+
+
+@app.command("checks")
+def list_checks(
+    code: Annotated[str | None, typer.Argument(metavar="[CODE]", help="Show this one in full.")] = None,
+    family: FamilyOption = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="The whole catalogue as a Markdown page.")] = False,
+) -> int:
+    """List the checks; with a code, its text, SQL and runbook."""
+    if markdown:
+        from busbar_audit.catalogue import page
+
+        print(page(), end="")
+        return 0
+    if code is not None:
+        named = [c for c in checking.catalogue() if c.code == code.upper()]
+        if not named:
+            raise UsageError(f"No check {code}.", "`busbar-audit checks` lists the codes.")
+        for line in console.check_lines(named[0]):
+            print(line)
+        return 0
+    listed = [c for c in checking.catalogue() if family in (None, c.family)]
+    if not listed:
+        raise UsageError(f"No check of family {family}.", "`busbar-audit checks` lists all of them.")
+    for check in listed:
+        print(f"{check.code:8}  {check.severity:8}  {check.area:10}  {check.title}")
+    return 0
+
+
+@app.command()
+def audit(
+    target: TargetArgument,
+    only: OnlyOption = None,
+    skip: SkipOption = None,
+    family: FamilyOption = None,
+    as_of: AsOfOption = None,
+    fail_on: FailOnOption = "medium",
+    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Write result.json and the other outputs here.")] = None,
+    as_json: JsonOption = False,
+) -> int:
+    """Audit a store. The last line is one word: clean, findings or inconclusive."""
+    with console.progress() as say, open_store(target, family=family, progress=say) as store:
+        result = run_audit(
+            store, only=only or (), skip=skip or (), as_of=_moment(as_of), fail_on=fail_on, progress=say
+        )
+        if out is not None:
+            from busbar_audit.reporting.publish import publish_result
+
+            say("writing the outputs")
+            publish_result(result, out)
+        say.done()
+        return _show(result, as_json, out)
+
+
+def _show(result: Result, as_json: bool, out: Path | None) -> int:
+    if as_json:
+        print(json.dumps(run_dict([result]), indent=1, ensure_ascii=True))
+        print(result.verdict, file=sys.stderr)
+        return result.exit_code
+    for line in console.result_lines(result):
+        print(line)
+    if out is not None:
+        print(f"written   {printable(str(out))}")
+    print(result.verdict)
+    return result.exit_code
+
+
+@app.command()
+def report(
+    target: TargetArgument,
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of the report; an earlier report there is replaced.")],
+    notebook: Annotated[list[str] | None, typer.Option("--notebook", metavar="NAME", help="Only these notebooks.")] = None,
+    only: OnlyOption = None,
+    skip: SkipOption = None,
+    family: FamilyOption = None,
+    as_of: AsOfOption = None,
+    fail_on: FailOnOption = "medium",
+    as_json: JsonOption = False,
+) -> int:
+    """Audit a store and publish notebooks, HTML and machine outputs."""
+    from busbar_audit.reporting.runner import report as run_report
+
+    with console.progress() as say:
+        outcome = run_report(
+            target,
+            out,
+            notebooks=notebook,
+            family=family,
+            only=only or (),
+            skip=skip or (),
+            as_of=_moment(as_of),
+            fail_on=fail_on,
+            progress=say,
+        )
+    if as_json:
+        print(json.dumps(outcome.run, indent=1, ensure_ascii=True))
+        print(outcome.verdict, file=sys.stderr)
+        return outcome.exit_code
+    for line in outcome.lines:
+        print(line)
+    print(f"report    {printable(str(out / 'index.html'))}")
+    print(outcome.verdict)
+    return outcome.exit_code
+
+
+@app.command()
+def synth(
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="busbar")],
+    out: Annotated[Path | None, typer.Option("--out", metavar="PATH", help="File to write; it must not exist.")] = None,
+    generation: Annotated[int, typer.Option(help="Schema generation, 5 to 12.")] = 9,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same rows.")] = 0,
+    size: Annotated[int, typer.Option("--size", min=0, help="Number of calls; the rest follows.")] = 1000,
+    bodies: Annotated[str, typer.Option(help="From generation 10 on: typed, neutral or migrated.")] = "typed",
+    odd: Annotated[list[str] | None, typer.Option("--odd", metavar="NAME", help="A legal but odd shape.")] = None,
+    fault: Annotated[list[str] | None, typer.Option("--fault", metavar="NAME", help="Plant this fault.")] = None,
+    listing: Annotated[bool, typer.Option("--list", help="Name the odd shapes and faults.")] = False,
+) -> int:
+    """Write a synthetic store, healthy or with faults planted."""
+    from busbar_audit import synth as making
+
+    if kind != "busbar":
+        raise UsageError(f"synth {kind}", "This version writes: busbar.")
+    if listing:
+        for line in making.listing():
+            print(line)
+        return 0
+    if out is None:
+        raise UsageError("synth needs --out PATH.")
+    with console.progress() as say:
+        for line in making.write(
+            out, generation=generation, seed=seed, size=size, bodies=bodies, odd=odd or (), faults=fault or (), progress=say
+        ):
+            print(line)
+    return 0
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for stores and reports.")] = Path("demo"),
+) -> int:
+    """Write sample stores, audit and report them, and say where to look."""
+    from busbar_audit.demo import run
+
+    with console.progress() as say:
+        lines, code = run(out, say)
+    for line in lines:
+        print(line)
+    return code
+
+
+@app.command()
+def lab(
+    target: TargetArgument,
+    folder: Annotated[
+        Path | None, typer.Option("--dir", metavar="DIR", help="Keep the notebooks here; by default a private copy goes at the end.")
+    ] = None,
+) -> int:
+    """Open JupyterLab on a copy of the notebooks; the target travels by environment only."""
+    from busbar_audit.notebooks import copy_notebooks
+
+    with open_store(target) as store:
+        print(f"{store.name} · {printable(store.target.label)}", file=sys.stderr)
+    environment = {**os.environ, "BUSBAR_AUDIT_TARGET": target if target.startswith("env:") else os.path.abspath(target)}
+    private = Path(tempfile.mkdtemp(prefix="busbar-audit-lab-")) if folder is None else folder
+    try:
+        copy_notebooks(private)
+        import subprocess
+
+        ended = subprocess.run(
+            [sys.executable, "-m", "jupyterlab", "--notebook-dir", str(private)], env=environment, check=False
+        )
+        return 0 if ended.returncode == 0 else 3
+    finally:
+        if folder is None:
+            shutil.rmtree(private, ignore_errors=True)
+
+
+@app.callback(invoke_without_command=True)
+def _version(
+    show: Annotated[bool, typer.Option("--version", help="Say the version and end.")] = False,
+) -> None:
+    if show:
+        print(f"busbar-audit {version()}")
+        raise typer.Exit
+
+
+if __name__ == "__main__":
+    main()
+

@@ -1,0 +1,158 @@
+"""What a terminal shows: results as lines of text, and progress on stderr."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from busbar_audit.checks import Check
+from busbar_audit.findings import CheckResult, Outcome
+from busbar_audit.result import Result
+from busbar_audit.store import Store
+from busbar_audit.text import printable
+
+_QUIET_SECONDS = 2.0
+_SHOWN = 5
+
+
+def shown(text: object, limit: int = 200) -> str:
+    """Store content for one line: control characters visible, cut with a mark."""
+    line = printable(str(text))
+    return line if len(line) <= limit else f"{line[:limit]}… ({len(line):,} characters)"
+
+
+class Progress:
+    """Says on stderr what a longer run is doing: a live line on a terminal, plain lines elsewhere."""
+
+    def __init__(self) -> None:
+        self._started = time.monotonic()
+        self._last = ""
+        self._live = sys.stderr.isatty()
+
+    def __call__(self, text: str) -> None:
+        """Say what is being done; nothing is printed in the first two seconds."""
+        seconds = time.monotonic() - self._started
+        if seconds < _QUIET_SECONDS or text == self._last:
+            return
+        self._last = text
+        line = f"{seconds:5.0f} s  {shown(text, 90)}"
+        print(f"\r\x1b[K{line}" if self._live else line, end="" if self._live else "\n", file=sys.stderr, flush=True)
+
+    def done(self) -> None:
+        """Clear the live line."""
+        if self._live and self._last:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def progress() -> Iterator[Progress]:
+    """A Progress that clears its line at the end."""
+    bar = Progress()
+    try:
+        yield bar
+    finally:
+        bar.done()
+
+
+def result_lines(result: Result) -> Iterator[str]:
+    """The result of one store, gravest first; the last line is not the verdict word, that is the command's."""
+    store, snapshot = result.store, result.store.snapshot
+    yield f"{store.name} · {shown(store.target.label)}"
+    wal = snapshot.source_state.wal_bytes
+    yield (
+        f"copy      {snapshot.taken_at:%Y-%m-%d %H:%M:%S} UTC by {snapshot.method}, {snapshot.size:,} bytes"
+        + (f", WAL of {wal:,} bytes included" if wal else "")
+        + f", SHA-256 {snapshot.sha256[:16]}…"
+    )
+    run = sum(r.outcome in (Outcome.PASS, Outcome.FINDING) for r in result.results)
+    left = f", {len(result.left_out)} left out on request" if result.left_out else ""
+    yield f"requested {len(result.results)} checks as of {result.requested['as_of']}{left}; {run} of them ran"
+    rows, seen = sum(a.rows for a in result.account), sum(a.examined for a in result.account)
+    yield f"account   {rows:,} rows in {len(result.account)} tables = {seen:,} examined + {rows - seen:,} not examined"
+    for line in result.account:
+        for reason, count in line.not_examined.items():
+            yield f"          {shown(line.table)}: {count:,} not examined ({reason})"
+    yield from _chain_lines(result)
+    found = [r for r in result.results if r.outcome is Outcome.FINDING]
+    if found:
+        total = ", ".join(f"{count:,} {severity}" for severity, count in result.by_severity().items() if count)
+        yield f"findings  {total}"
+        order = list(result.by_severity())
+        for check in sorted(found, key=lambda r: (order.index(r.severity), r.code)):
+            yield from _finding_lines(check)
+    yield from _not_checked_lines(result)
+    yield f"verdict   {'; '.join(result.reasons)}"
+
+
+def _chain_lines(result: Result) -> Iterator[str]:
+    populations = result.as_dict()["chains"]["totals"]
+    for name, total in populations.items():
+        states = ", ".join(f"{count:,} {state}" for state, count in total.items() if state not in ("chains", "records"))
+        yield f"chains    {name}: {total['chains']:,} chains, {total['records']:,} records: {states}"
+    if any(c.verdict == "intact-unanchored" for c in result.chains):
+        yield "          unanchored: nothing outside the store vouches for the end of these chains"
+
+
+def _finding_lines(check: CheckResult) -> Iterator[str]:
+    yield f"  {check.severity.upper():8}  {check.code}  {check.title}"
+    for sample in check.samples[:_SHOWN]:
+        where = shown(f"{sample.subject} {sample.place}" if sample.place != sample.subject else sample.subject, 120)
+        extent = "" if sample.first_seq is None else f" [{sample.first_seq}..{sample.last_seq}]"
+        yield f"            {where}{extent}: {shown(sample.detail)}"
+    if check.findings > _SHOWN:
+        yield f"            and {check.findings - _SHOWN:,} more"
+    if check.reason:
+        yield f"            in part only: {shown(check.reason)}"
+    yield f"            next: {check.next}"
+
+
+def _not_checked_lines(result: Result) -> Iterator[str]:
+    groups: dict[tuple[str, str], list[str]] = {}
+    for check in result.not_checked():
+        groups.setdefault((str(check.outcome), check.reason), []).append(check.code)
+    for (outcome, reason), codes in groups.items():
+        names = ", ".join(codes[:8]) + (f" and {len(codes) - 8} more" if len(codes) > 8 else "")
+        yield f"not checked ({outcome.replace('_', ' ')}: {shown(reason)}): {names}"
+
+
+def store_lines(store: Store, checks: list[tuple[Check, str]]) -> Iterator[str]:
+    """What a store is, what of it can be audited and what cannot and why.
+
+    Parameters
+    ----------
+    checks : every check of the family with the reason it does not apply, or an empty text.
+    """
+    snapshot, generation = store.snapshot, store.generation
+    yield f"{store.name} · {shown(store.target.label)}"
+    yield f"stamp     user_version {generation.stamp}; the tables are of generation {generation.implied or 'below 5'} at least"
+    yield (
+        f"file      {snapshot.source_state.main_bytes:,} bytes, WAL {snapshot.source_state.wal_bytes or 0:,} bytes, "
+        f"{snapshot.source_state.journal_mode} mode; copied by {snapshot.method}"
+    )
+    width = max((len(shown(name, 40)) for name in store.rows), default=5)
+    for name, rows in sorted(store.rows.items()):
+        yield f"table     {shown(name, 40):{width}}  {rows:>12,} rows  {store.state_of(name)}"
+    for difference in store.differences:
+        yield f"shape     {difference.kind}: {shown(difference.table)}.{shown(difference.name)}: {shown(difference.detail)}"
+    can = [check for check, reason in checks if not reason]
+    yield f"checks    {len(can)} of {len(checks)} apply: {', '.join(sorted({check.area for check in can})) or 'none'}"
+    reasons: dict[str, list[str]] = {}
+    for check, reason in checks:
+        if reason:
+            reasons.setdefault(reason, []).append(check.code)
+    for reason, codes in reasons.items():
+        yield f"          not {', '.join(codes)}: {reason}"
+
+
+def check_lines(check: Check) -> Iterator[str]:
+    """One check in full: text, runbook and SQL."""
+    header = check.query.header
+    yield f"{check.code}  {check.title}"
+    yield f"severity        {check.severity} ({check.area})"
+    for key in ("applies", "params", "needs", "examines", "meaning", "proves", "does not prove", "next"):
+        if header.get(key):
+            yield f"{key:15} {header[key]}"
+    yield ""
+    yield check.query.sql
