@@ -130,7 +130,7 @@ def test_not_a_neutral_call(content):
         b"x|1|a|r|o|p",
         b"|1|a|r|o",
         b"|-1|a|r|o|p",
-        b"|01|a|r|o|p",
+        b"||a|r|o|p",
         b"|18446744073709551616|a|r|o|p",
         "|١|a|r|o|p".encode(),
         b"|1|a|r|o|\xff",
@@ -151,6 +151,11 @@ def test_not_a_neutral_audit(content):
 def test_legacy_content_gives_spare_bars_to_the_resource():
     _, fields = recipes.parse_neutral_audit(b"|18446744073709551615|a|r|x|y|applied|p")
     assert fields == (2**64 - 1, "a", "r|x|y", "applied", "p")
+
+
+def test_legacy_time_may_have_leading_zeros():
+    _, fields = recipes.parse_neutral_audit(b"|" + b"0" * 5000 + b"7|a|r|o|p")
+    assert fields.ts == 7
 
 
 u64 = st.integers(0, 2**64 - 1)

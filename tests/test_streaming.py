@@ -303,7 +303,7 @@ def test_negative_columns_of_calls_are_u64(tmp_path):
     for n, record in enumerate(records):
         record |= {"seq": n - 1, "ts": -5 + n, "pin_generation": 2**64 - 1}
     assert found(shape.store(tmp_path / "s.db", shape.seal(records))) == {"genesis": (1, 1, 1)}
-    records[2]["ts"] = 5  # all others are near 2**64
+    records[2]["ts"] = -305  # times compare as they are stored, signed
     assert found(shape.store(tmp_path / "t.db", shape.seal(records))) == {"genesis": (1, 1, 1), "order": (1, 1, 1)}
 
 
@@ -490,6 +490,14 @@ def test_hashes_of_an_undecodable_call_row_still_link(tmp_path):
     records[3] |= {"body": "x", "hash": "00" * 32, "prev_hash": "11" * 32}
     path = shape.store(tmp_path / "s.db", records)
     assert found(path) == {"link": (4, 5, 2), "undecodable": (4, 4, 1)}
+
+
+def test_time_of_an_undecodable_call_row_is_known_by_its_column(tmp_path):
+    shape = Shape("mcp_calls")
+    records = shape.chain(6)
+    records[3] |= {"body": "x", "ts": 5}
+    path = shape.store(tmp_path / "s.db", records)
+    assert found(path) == {"order": (4, 4, 1), "undecodable": (4, 4, 1)}
 
 
 def test_undecodable_plane_record_takes_no_part_in_links_nor_order(tmp_path):

@@ -291,7 +291,8 @@ def _parse_legacy(content: bytes) -> tuple[AuditVariant, AuditContent] | None:
         parts = content.decode().split("|")
     except UnicodeDecodeError:
         return None
-    if len(parts) < 6 or not re.fullmatch(r"0|[1-9][0-9]{0,19}", parts[1]) or int(parts[1]) > U64_MAX:
+    digits = re.fullmatch(r"0*([0-9]{1,20})", parts[1]) if len(parts) >= 6 else None
+    if digits is None or int(digits[1]) > U64_MAX:
         return None
     resource = "|".join(parts[3:-2])
-    return "legacy", AuditContent(int(parts[1]), parts[2], resource, parts[-2], parts[-1])
+    return "legacy", AuditContent(int(digits[1]), parts[2], resource, parts[-2], parts[-1])

@@ -21,7 +21,8 @@ class Record(NamedTuple):
     Attributes
     ----------
     population, scope, seq : its place; `seq` is the column of the row.
-    ts : seconds as u64, None when undecodable.
+    ts : seconds, signed as in the column of a typed table, u64 from the body of a plane record; None when it cannot be
+        known.
     prev_hash, hash : as stored, None when they cannot be known.
     recomputed : the digest of its own fields, None when the record is undecodable.
     """
@@ -138,8 +139,7 @@ def mcp_call(
             recomputed = recipes.call(prev, scope, seq, ts, **fields)
         except Undecodable:
             pass
-    decoded_ts = None if ts is None or recomputed is None else ts & U64_MAX
-    return Record("mcp_calls", scope, seq, decoded_ts, prev, stored, recomputed)
+    return Record("mcp_calls", scope, seq, ts, prev, stored, recomputed)
 
 
 def audit_entry(seq: int | None, ts: int | None, *texts: bytes | None) -> Record | None:
@@ -174,8 +174,8 @@ def _joined_row(
     recipe: Callable[..., str],
 ) -> Record:
     if ts is None or prev is None or stored is None or None in fields:
-        return Record(population, scope, seq, None, prev, stored, None)
-    return Record(population, scope, seq, ts & U64_MAX, prev, stored, recipe(prev, seq, ts, *fields))
+        return Record(population, scope, seq, ts, prev, stored, None)
+    return Record(population, scope, seq, ts, prev, stored, recipe(prev, seq, ts, *fields))
 
 
 # ---- plane_records ---------------------------------------------------------------------------------------------------

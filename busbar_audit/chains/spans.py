@@ -52,8 +52,8 @@ class Span:
     last_seq: int
     last_hash: str | None
     expected: str | None
-    first_ts: tuple[int, int] | None  # (seq, ts) of the first decodable record
-    ts: int | None  # of the last decodable record
+    first_ts: tuple[int, int] | None  # (seq, ts) of the first record with a time
+    ts: int | None  # of the last record with a time
     ascends: bool = True
     extents: Extents = field(default_factory=Extents)
 
