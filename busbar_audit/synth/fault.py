@@ -18,6 +18,7 @@ class Planted:
     codes : exactly the finding codes that the fault adds to those of the store without it.
     population, scope : the chain, or the table and '' where the fault is in no chain.
     first_seq, last_seq, records : first and last bad (or absent) record and their number; 0 outside of chains.
+    outcome : `finding`, or `could_not_run` where the check of that code must decline to judge.
     """
 
     codes: frozenset[str]
@@ -26,6 +27,7 @@ class Planted:
     first_seq: int = 0
     last_seq: int = 0
     records: int = 0
+    outcome: str = "finding"
 
 
 @dataclass(frozen=True)

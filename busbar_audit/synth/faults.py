@@ -16,14 +16,20 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from busbar_audit.errors import NotAStore, UsageError
-from busbar_audit.synth import faults_calls, faults_chain, faults_rows, faults_store
+from busbar_audit.synth import faults_calls, faults_chain, faults_rows, faults_store, faults_tasks
 from busbar_audit.synth.fault import Fault, Planted
 
 __all__ = ["FAULTS", "Fault", "Planted", "plant"]
 
 FAULTS: Mapping[str, Fault] = {
     fault.name: fault
-    for group in (faults_chain.FAULTS, faults_calls.FAULTS, faults_rows.FAULTS, faults_store.FAULTS)
+    for group in (
+        faults_chain.FAULTS,
+        faults_calls.FAULTS,
+        faults_tasks.FAULTS,
+        faults_rows.FAULTS,
+        faults_store.FAULTS,
+    )
     for fault in group
 }
 

@@ -37,8 +37,9 @@ def _pin_back(c: sqlite3.Connection, where: Place, chain: list[Record], r: Recor
 
 
 def _same_request(c: sqlite3.Connection, where: Place, chain: list[Record], r: Record) -> Planted:
-    save(c, r.edit(request_id=chain[1].fields["request_id"]))
-    return at(r, "M07")
+    first = chain[1]
+    save(c, r.edit(request_id=first.fields["request_id"]))
+    return at(r, "M07", first=first.seq, last=r.seq, count=2)
 
 
 def _text(code: str, rewrite: Callable[[str | bytes], str | bytes]) -> Change:
@@ -143,7 +144,7 @@ def _case_twin(c: sqlite3.Connection, where: Place, chain: list[Record], r: Reco
         "SELECT ?, 'twin', '[]', 'binding:twin:g1', created_at, updated_at, revision FROM keys WHERE id = ?",
         (twin, chain[0].scope),
     )
-    return at(first, "C19")
+    return Planted(codes("C19"), "principal", twin, records=2)
 
 
 def _after_delete(c: sqlite3.Connection, where: Place, chain: list[Record], r: Record) -> Planted:

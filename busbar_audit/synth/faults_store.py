@@ -71,6 +71,11 @@ def _check_broken(c: sqlite3.Connection) -> Planted:
     return Planted(codes("S01"))
 
 
+def _newer(c: sqlite3.Connection) -> Planted:
+    c.execute("PRAGMA user_version = 13")
+    return Planted(codes("S05"), outcome="could_not_run")
+
+
 FAULTS: tuple[Fault, ...] = (
     Fault("check_broken", "a row breaks a CHECK", _ALL, _check_broken),
     _sql(
@@ -84,7 +89,7 @@ FAULTS: tuple[Fault, ...] = (
     _sql("stamp_lost", "the version stamp is 0", (5, 6), "S03", "PRAGMA user_version = 0"),
     _sql("stamp_lost_late", "the version stamp is 0", tuple(range(7, 13)), "S03 S04", "PRAGMA user_version = 0"),
     _sql("stamp_down", "an old plug-in stamped the file down", tuple(range(7, 13)), "S04", "PRAGMA user_version = 6"),
-    _sql("stamp_new", "a stamp from the future", (12,), "S05", "PRAGMA user_version = 13"),
+    Fault("stamp_new", "a stamp from the future", (12,), _newer),
     _sql("column_added", "a column too many", _ALL, "S06", "ALTER TABLE denylist ADD COLUMN note TEXT"),
     _sql("meta_dropped", "a table is missing", _ALL, "S06", "DROP TABLE store_meta"),
     _rebuilt("not_strict", "a table is not STRICT", options="WITHOUT ROWID"),
