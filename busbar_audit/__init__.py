@@ -1,9 +1,9 @@
 """busbar_audit: audit the durable stores of agent systems.
 
-    from busbar_audit import open_store, audit
+from busbar_audit import open_store, audit
 
-    with open_store("busbar-governance.db") as store:
-        result = audit(store)
+with open_store("busbar-governance.db") as store:
+    result = audit(store)
 """
 
 from busbar_audit.audit import audit

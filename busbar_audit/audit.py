@@ -98,7 +98,9 @@ def _seconds(moment: datetime | int) -> int:
     if isinstance(moment, int):
         return moment
     if moment.tzinfo is None:
-        raise UsageError(f"--as-of {moment.isoformat()}.", "Expected a time with its zone, such as 2026-03-01T00:00:00Z.")
+        raise UsageError(
+            f"--as-of {moment.isoformat()}.", "Expected a time with its zone, such as 2026-03-01T00:00:00Z."
+        )
     return int(moment.timestamp())
 
 
@@ -142,7 +144,9 @@ class _Run:
                 return checks.result(check, Outcome.COULD_NOT_RUN, _DAMAGED)
             if generation.taken is None:
                 known = f"generations 5 to {busbar.NEWEST} are"
-                return checks.result(check, Outcome.COULD_NOT_RUN, f"generation {generation.stamp} is not known, {known}")
+                return checks.result(
+                    check, Outcome.COULD_NOT_RUN, f"generation {generation.stamp} is not known, {known}"
+                )
             if trouble is not None:
                 return checks.result(check, Outcome.COULD_NOT_RUN, str(trouble).splitlines()[0])
         elif not self.sound and check.code != "BUS-S01":
@@ -185,7 +189,13 @@ def _describe(
     warehouse, state, generation = store.warehouse, store.snapshot.source_state, store.generation
     warehouse.fill(
         "source.store",
-        [("stamp", "BIGINT"), ("implied", "BIGINT"), ("journal_mode", _TEXT), ("main_bytes", "BIGINT"), ("wal_bytes", "BIGINT")],
+        [
+            ("stamp", "BIGINT"),
+            ("implied", "BIGINT"),
+            ("journal_mode", _TEXT),
+            ("main_bytes", "BIGINT"),
+            ("wal_bytes", "BIGINT"),
+        ],
         [(generation.stamp, generation.implied, state.journal_mode, state.main_bytes, state.wal_bytes)],
     )
     warehouse.fill(

@@ -104,9 +104,7 @@ def catalogue() -> tuple[Check, ...]:
     return tuple(sorted(found, key=lambda check: check.code))
 
 
-def select(
-    store: Store, only: Collection[str] = (), skip: Collection[str] = ()
-) -> tuple[list[Check], list[Check]]:
+def select(store: Store, only: Collection[str] = (), skip: Collection[str] = ()) -> tuple[list[Check], list[Check]]:
     """Checks of the store's family, split into selected and left out by request.
 
     Raises
@@ -137,7 +135,7 @@ def _named(word: str) -> str:
 
 
 def run(check: Check, store: Store, views: Views, values: Mapping[str, Any]) -> CheckResult:
-    """Run one check; what it found is afterwards in the table ``findings."<code>"``.
+    """Run one check; what it found, if anything, is afterwards in the table ``findings."<code>"``.
 
     Parameters
     ----------
@@ -224,11 +222,15 @@ def _count(con: duckdb.DuckDBPyConnection, relation: str) -> int:
 
 
 def _findings(check: Check, con: duckdb.DuckDBPyConnection, values: Mapping[str, Any]) -> dict[str, Any]:
-    table = f'findings."{check.code}"'
-    con.execute(f"CREATE OR REPLACE TABLE {table} AS {check.query.sql}", check.query.bind(values))
-    names = [row[0] for row in con.execute(f"DESCRIBE {table}").fetchall()]
+    table, bound = f'findings."{check.code}"', check.query.bind(values)
+    found = con.execute(check.query.sql, bound)
+    names = [column[0] for column in found.description or ()]
     if tuple(names[: len(COLUMNS)]) != COLUMNS:
         raise QueryFileError(f"{check.query.path}: columns {names}", f"Expected {COLUMNS} first.")
+    if found.fetchone() is None:
+        return {"findings": 0, "counts": {}, "samples": []}
+    # Only now is it worth a table: most checks find nothing, and a table costs a commit.
+    con.execute(f"CREATE OR REPLACE TABLE {table} AS {check.query.sql}", bound)
     severity = "severity" if "severity" in names else f"'{check.severity}'"
     counts = dict(
         con.execute(f"SELECT {severity}, count(*) FROM {table} GROUP BY 1 ORDER BY 1").fetchall()  # noqa: S608

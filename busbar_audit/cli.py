@@ -86,7 +86,9 @@ def _guarded(arguments: Sequence[str]) -> int:
         return 3
     except Exception:
         print(printable(traceback.format_exc(), keep="\n"), file=sys.stderr)
-        print("busbar-audit: a fault of this program, not of the store. Nothing is said about the store.", file=sys.stderr)
+        print(
+            "busbar-audit: a fault of this program, not of the store. Nothing is said about the store.", file=sys.stderr
+        )
         return _last_word(arguments, judging, 3)
 
 
@@ -102,9 +104,7 @@ def _moment(text: str | None) -> datetime | None:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        raise UsageError(
-            f"--as-of {text}", "Expected ISO 8601 with a zone, such as 2026-03-01T00:00:00Z."
-        ) from None
+        raise UsageError(f"--as-of {text}", "Expected ISO 8601 with a zone, such as 2026-03-01T00:00:00Z.") from None
     if moment.tzinfo is None:
         raise UsageError(f"--as-of {text}", "Expected a zone, such as 2026-03-01T00:00:00Z.")
     return moment
@@ -160,14 +160,14 @@ def audit(
     family: FamilyOption = None,
     as_of: AsOfOption = None,
     fail_on: FailOnOption = "medium",
-    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Write result.json and the other outputs here.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Write result.json and the other outputs here.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> int:
     """Audit a store. The last line is one word: clean, findings or inconclusive."""
     with console.progress() as say, open_store(target, family=family, progress=say) as store:
-        result = run_audit(
-            store, only=only or (), skip=skip or (), as_of=_moment(as_of), fail_on=fail_on, progress=say
-        )
+        result = run_audit(store, only=only or (), skip=skip or (), as_of=_moment(as_of), fail_on=fail_on, progress=say)
         if out is not None:
             from busbar_audit.reporting.publish import publish_result
 
@@ -193,8 +193,12 @@ def _show(result: Result, as_json: bool, out: Path | None) -> int:
 @app.command()
 def report(
     target: TargetArgument,
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of the report; an earlier report there is replaced.")],
-    notebook: Annotated[list[str] | None, typer.Option("--notebook", metavar="NAME", help="Only these notebooks.")] = None,
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="Folder of the report; an earlier report there is replaced.")
+    ],
+    notebook: Annotated[
+        list[str] | None, typer.Option("--notebook", metavar="NAME", help="Only these notebooks.")
+    ] = None,
     only: OnlyOption = None,
     skip: SkipOption = None,
     family: FamilyOption = None,
@@ -253,7 +257,14 @@ def synth(
         raise UsageError("synth needs --out PATH.")
     with console.progress() as say:
         for line in making.write(
-            out, generation=generation, seed=seed, size=size, bodies=bodies, odd=odd or (), faults=fault or (), progress=say
+            out,
+            generation=generation,
+            seed=seed,
+            size=size,
+            bodies=bodies,
+            odd=odd or (),
+            faults=fault or (),
+            progress=say,
         ):
             print(line)
     return 0
@@ -277,7 +288,10 @@ def demo(
 def lab(
     target: TargetArgument,
     folder: Annotated[
-        Path | None, typer.Option("--dir", metavar="DIR", help="Keep the notebooks here; by default a private copy goes at the end.")
+        Path | None,
+        typer.Option(
+            "--dir", metavar="DIR", help="Keep the notebooks here; by default a private copy goes at the end."
+        ),
     ] = None,
 ) -> int:
     """Open JupyterLab on a copy of the notebooks; the target travels by environment only."""
@@ -285,7 +299,10 @@ def lab(
 
     with open_store(target) as store:
         print(f"{store.name} · {printable(store.target.label)}", file=sys.stderr)
-    environment = {**os.environ, "BUSBAR_AUDIT_TARGET": target if target.startswith("env:") else os.path.abspath(target)}
+    environment = {
+        **os.environ,
+        "BUSBAR_AUDIT_TARGET": target if target.startswith("env:") else os.path.abspath(target),
+    }
     private = Path(tempfile.mkdtemp(prefix="busbar-audit-lab-")) if folder is None else folder
     try:
         copy_notebooks(private)
@@ -311,4 +328,3 @@ def _version(
 
 if __name__ == "__main__":
     main()
-

@@ -117,7 +117,7 @@ def load(path: Path, *, keys: tuple[str, ...], optional: tuple[str, ...] = ()) -
     header: dict[str, str] = {}
     lines = path.read_text(encoding="utf-8").splitlines()
     last, at = "", 0
-    for at, line in enumerate(lines):  # noqa: B007 - the position after the header is used below
+    for at, line in enumerate(lines):
         if match := _KEY.match(line):
             last, value = match.groups()
             if last in header:

@@ -180,7 +180,11 @@ class Result:
             ],
             "chains": {
                 "totals": {
-                    population: {"chains": sum(count.values()), "records": exact(records[population]), **dict(sorted(count.items()))}
+                    population: {
+                        "chains": sum(count.values()),
+                        "records": exact(records[population]),
+                        **dict(sorted(count.items())),
+                    }
                     for population, count in sorted(totals.items())
                 },
                 "not_intact_total": len(bad),

@@ -54,7 +54,9 @@ def open_store(
     say = progress or (lambda _: None)
     named = target if isinstance(target, Target) else parse_target(target)
     if family not in (None, busbar.NAME):
-        raise UsageError(f"Family {family!r}.", "This version reads: busbar.", "Leave --family out, or name one of them.")
+        raise UsageError(
+            f"Family {family!r}.", "This version reads: busbar.", "Leave --family out, or name one of them."
+        )
     if named.path is None:
         raise UnknownFamily(
             f"{named.label}: PostgreSQL stores cannot be read by this version.",
@@ -205,9 +207,7 @@ class Store:
             shape = wanted.get(column.name, column)
             kind = _KINDS.get(shape.type.upper(), "text")
             columns.append(SourceColumn(column.name, kind, not (shape.notnull or shape.pk_position)))
-        key = tuple(
-            column.name for column in sorted(there.columns, key=lambda c: c.pk_position) if column.pk_position
-        )
+        key = tuple(column.name for column in sorted(there.columns, key=lambda c: c.pk_position) if column.pk_position)
         return SourceTable(name, tuple(columns), key if there.without_rowid else ())
 
     def _known_shape(self, name: str) -> TableShape | None:

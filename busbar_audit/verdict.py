@@ -55,7 +55,9 @@ def judge(
     """
     reasons: list[str] = []
     grave = [
-        r for r in results if r.outcome is Outcome.FINDING and any(n and at_least(s, fail_on) for s, n in r.counts.items())
+        r
+        for r in results
+        if r.outcome is Outcome.FINDING and any(n and at_least(s, fail_on) for s, n in r.counts.items())
     ]
     if grave:
         total = sum(n for r in grave for s, n in r.counts.items() if at_least(s, fail_on))
@@ -77,7 +79,11 @@ def judge(
         reasons.append("the store holds no chained record: there was no evidence to check")
     if grave:
         return Verdict.FINDINGS, reasons
-    return (Verdict.INCONCLUSIVE, reasons) if reasons else (Verdict.CLEAN, ["every selected check ran and found nothing of that severity"])
+    return (
+        (Verdict.INCONCLUSIVE, reasons)
+        if reasons
+        else (Verdict.CLEAN, ["every selected check ran and found nothing of that severity"])
+    )
 
 
 def _codes(results: Sequence[CheckResult]) -> str:

@@ -40,6 +40,7 @@ class Views:
             if query.covers(family, engine, generation):
                 self._files[query.header["view"]].append(query)
         self._made: set[str] = set()
+        self._known: dict[str, frozenset[str]] = {}
         for macro in sorted((queries.root() / "macros").glob("*.sql")):
             con.execute(macro.read_text(encoding="utf-8"))
 
@@ -53,12 +54,13 @@ class Views:
 
     def tables_of(self, relation: str) -> frozenset[str]:
         """Tables of the store a relation is made from, those the store lacks included."""
-        schema, _, name = relation.partition(".")
-        if schema == "raw":
-            return frozenset({name})
-        if schema != "audit" or name not in self._files:
-            return frozenset()
-        return frozenset().union(*(self._tables_of_file(query) for query in self._files[name]))
+        if relation not in self._known:
+            schema, _, name = relation.partition(".")
+            files = self._files.get(name, []) if schema == "audit" else []
+            read = frozenset().union(*(query.reads for query in files))
+            below = frozenset().union(*(self.tables_of(inner) for inner in read))
+            self._known[relation] = frozenset({name}) if schema == "raw" else below
+        return self._known[relation]
 
     def missing(self, relation: str) -> str | None:
         """Why a relation cannot be had of this store, or None."""
@@ -100,6 +102,3 @@ class Views:
             for query in self._files.get(name, [])
             if all(self.missing(relation) is None for relation in query.reads)
         ]
-
-    def _tables_of_file(self, query: Query) -> frozenset[str]:
-        return frozenset().union(*(self.tables_of(relation) for relation in query.reads))

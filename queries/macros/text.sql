@@ -29,8 +29,10 @@ CREATE OR REPLACE MACRO audit.outside_strings(t) AS regexp_replace(t, '"(?:[^"\\
 CREATE OR REPLACE MACRO audit.strict_json(t) AS json_valid(t)
     AND NOT regexp_matches(audit.outside_strings(t), ',\s*[\]}]|(?i:nan|inf)');
 
--- Whether no member of an object has a name twice.
-CREATE OR REPLACE MACRO audit.unique_members(t) AS len(list_distinct(json_keys(t))) = len(json_keys(t));
+-- Whether a text is strict JSON of one object, no member of which has its name twice. TRY: nothing orders the terms of an AND.
+CREATE OR REPLACE MACRO audit.members(t) AS TRY(json_keys(t));
+CREATE OR REPLACE MACRO audit.sound_object(t) AS coalesce(
+    audit.strict_json(t) AND TRY(json_type(t)) = 'OBJECT' AND len(list_distinct(audit.members(t))) = len(audit.members(t)), false);
 
 -- The text of a JSON string literal; NULL for any other value. Without a backslash it is what stands between the quotes.
 CREATE OR REPLACE MACRO audit.literal_text(j) AS CASE
@@ -53,7 +55,7 @@ END;
 
 -- Frames inside hexadecimal text h: length at position p (one based, in digits), the digits of the value, the next position.
 CREATE OR REPLACE MACRO audit.frame_length(h, p) AS
-    least(TRY_CAST('0x' || nullif(substr(h, p, 16), '') AS UBIGINT), 1000000000)::BIGINT;
+    least(TRY_CAST('0x' || nullif(substr(h, p, 16), '') AS UBIGINT), 100000000)::BIGINT;
 CREATE OR REPLACE MACRO audit.frame_value(h, p, n) AS CASE
     WHEN strlen(h) >= p + 15 + 2 * n THEN substr(h, p + 16, 2 * n)
 END;

@@ -8,8 +8,8 @@
 -- does not prove: Tampering: late builds wrote it so.
 -- meaning: The next purge with any cutoff deletes all of them.
 -- next: Do not purge this kind; update the gateway and have the times mended first.
-SELECT population AS subject, population AS place, CAST(NULL AS BIGINT) AS first_seq, CAST(NULL AS BIGINT) AS last_seq, count(*) AS records,
-    count(*) || ' of ' || (SELECT count(*) FROM audit.plane_chain AS a WHERE a.population = z.population) || ' rows of this kind have time 0' AS detail
-FROM audit.plane_chain AS z WHERE row_ts = 0
-GROUP BY population
+SELECT population AS subject, scope AS place, min(seq) AS first_seq, max(seq) AS last_seq, count(*) AS records,
+    count(*) || ' row(s) of this chain have the time 0' AS detail
+FROM audit.plane_chain WHERE row_ts = 0
+GROUP BY population, scope
 ORDER BY subject, place, first_seq, last_seq, detail

@@ -10,6 +10,6 @@
 -- next: Look at the row; restore it from a backup if it was damaged.
 SELECT population AS subject, scope AS place, min(seq) AS first_seq, max(seq) AS last_seq, count(*) AS records,
     count(*) || ' record(s): ' || count(*) FILTER (NOT decodable) || ' unreadable, ' || count(*) FILTER (decodable) || ' with members missing or added' AS detail
-FROM audit.calls WHERE NOT members AND NOT rejected
+FROM audit.calls WHERE NOT members
 GROUP BY population, scope
 ORDER BY subject, place, first_seq, last_seq, detail

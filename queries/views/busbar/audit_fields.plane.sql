@@ -5,7 +5,7 @@
 WITH decoded AS (
     SELECT _row, parent, seq, TRY(decode(body)) AS body FROM raw.plane_records WHERE kind = 'audit' AND parent IS NOT NULL
 ), read AS (
-    SELECT *, coalesce(audit.strict_json(body) AND json_type(body) = 'OBJECT' AND audit.unique_members(body), false) AS sound,
+    SELECT *, audit.sound_object(body) AS sound,
         TRY(json_extract(body, ['$.seq', '$.ts', '$.action', '$.resource', '$.outcome', '$.principal', '$.prev_hash', '$.hash',
             '$.content'])) AS j
     FROM decoded

@@ -6,7 +6,7 @@ WITH decoded AS (
     SELECT _row, parent, seq, ts AS row_ts, body IS NOT NULL AS there, TRY(decode(body)) AS body
     FROM raw.plane_records WHERE kind = 'call' AND parent IS NOT NULL
 ), sound AS (
-    SELECT *, coalesce(audit.strict_json(body) AND json_type(body) = 'OBJECT' AND audit.unique_members(body), false) AS sound,
+    SELECT *, audit.sound_object(body) AS sound,
         TRY(json_extract(body, ['$.principal', '$.seq', '$.ts', '$.server', '$.tool', '$.outcome', '$.reason', '$.tool_digest',
             '$.pin_generation', '$.request_id', '$.prev_hash', '$.hash', '$.content'])) AS j
     FROM decoded
@@ -49,7 +49,7 @@ frame_1 AS (
 )
 SELECT 'call' AS population, parent AS scope, principal, seq, CASE WHEN decodable THEN CAST(digest_ts AS HUGEINT) END AS ts,
     CASE WHEN decodable THEN prev_hash END AS prev_hash, CASE WHEN decodable THEN hash END AS hash,
-    server, tool, outcome, reason, tool_digest, pin_generation, request_id, decodable,
-    coalesce(decodable AND len(json_keys(body)) = CASE WHEN neutral THEN 4 ELSE 12 END AND (neutral OR request_id IS NOT NULL), false) AS members,
-    true AS canonical, digest_seq, digest_ts, CASE WHEN neutral THEN h END AS content, false AS rejected, _row AS row
+    server, tool, outcome, reason, tool_digest, pin_generation, request_id, decodable AS readable, decodable,
+    coalesce(decodable AND len(audit.members(body)) = CASE WHEN neutral THEN 4 ELSE 12 END AND (neutral OR request_id IS NOT NULL), false) AS members,
+    true AS canonical, digest_seq, digest_ts, CASE WHEN neutral THEN h END AS content, _row AS row
 FROM judged

@@ -3,5 +3,5 @@
 -- about: one row a call of either population (mcp_calls, kind call), its fields in columns. Bodies are read once, here.
 -- applies: busbar sqlite 7-12
 SELECT population, scope, principal, seq, ts, server, tool, outcome, reason, tool_digest, pin_generation, request_id,
-    decodable, members, canonical, rejected, row
+    decodable, members, canonical, row
 FROM audit.call_fields

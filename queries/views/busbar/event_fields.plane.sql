@@ -5,7 +5,7 @@
 WITH decoded AS (
     SELECT _row, parent, seq, TRY(decode(body)) AS body FROM raw.plane_records WHERE kind = 'task_event' AND parent IS NOT NULL
 ), read AS (
-    SELECT *, coalesce(audit.strict_json(body) AND json_type(body) = 'OBJECT' AND audit.unique_members(body), false) AS sound,
+    SELECT *, audit.sound_object(body) AS sound,
         TRY(json_extract(body, ['$.task_id', '$.seq', '$.ts', '$.kind', '$.context_id', '$.principal', '$.agent_id', '$.state',
             '$.request_id', '$.prev_hash', '$.hash', '$.digest_version'])) AS j
     FROM decoded
