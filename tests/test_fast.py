@@ -200,6 +200,19 @@ FAULTS = {
         lambda c: c[4].update(body=c[4]["body"].replace(":7,", ":07,")),
         {("undecodable", 5, 5, 1)},
     ),
+    "pin above u64 everywhere": (
+        lambda c: [call.update(body=call["body"].replace(":7,", ":18446744073709551623,")) for call in c],
+        {("undecodable", 1, 10, 10)},
+    ),
+    "pin with a leading zero everywhere": (
+        lambda c: [call.update(body=call["body"].replace(":7,", ":07,")) for call in c],
+        {("undecodable", 1, 10, 10)},
+    ),
+    "gap that is linked over": (
+        lambda c: ([call.update(seq=call["seq"] + 1) for call in c[7:]], _resealed(c, 7)),
+        {("gap-inner", 8, 8, 1)},
+    ),
+    "link to another record": (lambda c: _resealed(c, 7, prev_hash="ab" * 32), {("link", 8, 8, 1)}),
     "seq before 1": (
         lambda c: [call.update(seq=call["seq"] - 3, prev_hash="ab" * 32) or seal(call) for call in c],
         {("genesis", 1, 1, 1), ("link", -1, 7, 9)},
@@ -224,9 +237,9 @@ def test_fault(tmp_path, monkeypatch, no_streaming, name, ranges):
 
 
 def test_linked_records_before_and_at_one(tmp_path, no_streaming):
-    calls = chain("a", 6)
+    calls = chain("a", 9)
     for n, call in enumerate(calls):
-        call |= {"seq": n - 2, "prev_hash": calls[n - 1]["hash"] if n else ""}
+        call |= {"seq": n - 5, "prev_hash": calls[n - 1]["hash"] if n else ""}
         seal(call)
     path = store(tmp_path / "s.db", calls)
     assert faults(fast.verify_calls(path)) == {("a", "genesis", 1, 1, 1)} == faults(judged(path))
@@ -240,6 +253,28 @@ def test_records_that_do_not_ascend(tmp_path, short_ranges):
     path = store(tmp_path / "s.db", woven(calls[::-1], chain("b", 100)))
     assert list(fast.verify_calls(path, processes=1)) == judged(path)
     assert faults(judged(path)) == set()
+
+
+@pytest.mark.parametrize("at", [1, 5, 7, 9])
+def test_two_records_swapped(tmp_path, short_ranges, at):
+    calls = chain("a", 14)
+    calls[at], calls[at + 1] = calls[at + 1], calls[at]
+    path = store(tmp_path / "s.db", calls)
+    assert list(fast.verify_calls(path, processes=1)) == judged(path)
+    assert faults(judged(path)) == set()
+
+
+@pytest.mark.parametrize("at", range(1, 13))
+def test_record_without_a_time_before_one_that_goes_back(tmp_path, monkeypatch, no_streaming, at):
+    monkeypatch.setattr(fast, "_ALONE_BELOW", 1)
+    monkeypatch.setattr(fast, "_RANGE", 3)
+    calls = chain("a", 14)
+    _resealed(calls, at + 1, ts=7)
+    calls[at]["ts"] = b""
+    path = store(tmp_path / "s.db", calls, options="", columns=UNTYPED)
+    outcomes = list(fast.verify_calls(path, processes=1))
+    assert outcomes == judged(path)
+    assert faults(outcomes) == {("a", "order", at + 2, at + 2, 1), ("a", "undecodable", at + 1, at + 1, 1)}
 
 
 def test_one_chain_is_read_again_and_not_the_table(tmp_path, monkeypatch):
@@ -301,7 +336,9 @@ def test_wrong_storage_class(tmp_path, key, columns, column, value):
 
 
 @pytest.mark.parametrize("column", ["principal", "prev_hash", "hash", "body"])
-def test_invalid_utf8(tmp_path, column, short_ranges):
+def test_invalid_utf8(tmp_path, column, short_ranges, monkeypatch):
+    if column != "principal":
+        monkeypatch.setattr(streaming, "verify_calls", None)
     path = store(tmp_path / "s.db", woven(chain("a", 20), chain("b", 20)))
     con = sqlite3.connect(path)
     con.execute(f"UPDATE mcp_calls SET {column} = CAST(x'ff' AS TEXT) WHERE principal = 'a' AND seq IN (4, 5, 9)")
@@ -353,6 +390,10 @@ def test_small_cache_of_bodies(tmp_path, monkeypatch):
     monkeypatch.setattr(spans, "_CACHE_ENTRIES", 2)
     path = store(tmp_path / "s.db", woven(chain("a", 60, tools=9), chain("b", 60, tools=7)))
     assert faults(fast.verify_calls(path)) == set()
+    scanner = spans.Scanner(path, 300)
+    scanner.scan(1, 120)
+    scanner.close()
+    assert sum(map(len, scanner.contents.values())) <= 2
 
 
 def test_long_texts(tmp_path):

@@ -102,7 +102,7 @@ class Shape:
             return recipes.admin_audit(**place, **fields)
         if self.fields is CALL:
             return recipes.call(**place, principal=record["scope"], **fields)
-        recipe = recipes.event_v2 if record.get("digest_version") == 2 else recipes.event_v1
+        recipe = recipes.event_v2 if repr(record.get("digest_version")) == "2" else recipes.event_v1
         return recipe(**place, task_id=record["scope"], **fields)
 
     def body(self, record):
@@ -262,6 +262,14 @@ def test_fork_that_no_successor_links_to(tmp_path, shape):
     assert found(path) == {"fork": (3, 3, 1), "link": (3, 4, 2)}
 
 
+def test_records_of_one_seq_stay_in_storage_order(tmp_path, shape):
+    records = shape.chain(4)
+    twin = dict(records[2], ts=records[2]["ts"] + 1000)
+    twin["hash"] = shape.digest(twin)
+    path = shape.store(tmp_path / "s.db", [*records, twin], keys=False)
+    assert found(path) == {"fork": (3, 3, 1), "order": (4, 4, 1)}
+
+
 def test_placeholder_hashes(tmp_path, shape):
     records = shape.chain(4)
     for n, record in enumerate(records):
@@ -325,13 +333,29 @@ def test_u64_in_bodies(tmp_path, name):
     assert found(shape.store(tmp_path / "s.db", shape.seal(records))) == {}
 
 
+@pytest.mark.parametrize("name", ["audit_log", "mcp_calls", "task_events"])
+def test_record_before_the_first(tmp_path, name):
+    shape = Shape(name)
+    records = shape.chain(3)
+    for n, record in enumerate(records):
+        record["seq"] = n
+    records[1] |= {"prev_hash": "", "keep": True}  # right for a first record, wrong after another one
+    path = shape.store(tmp_path / "s.db", shape.seal(records), strict=False)
+    assert found(path) == {"link": (1, 1, 1)}
+    con = sqlite3.connect(path)
+    con.execute(f"UPDATE {shape.table} SET prev_hash = x'00' WHERE seq = 1")
+    con.commit()
+    con.close()
+    assert found(path) == {"undecodable": (1, 1, 1)}
+
+
 # ---- plane bodies ----------------------------------------------------------------------------------------------------
 
 
 def test_digest_version_changes_in_the_middle(tmp_path):
     shape = Shape("task_event v1")
     records = shape.chain(6)
-    for record, version in zip(records, (None, 1, 3, 2, 2, "2"), strict=True):
+    for record, version in zip(records, (None, 2.0, 3, 2, 2, "2"), strict=True):
         if version is not None:
             record["digest_version"] = version
     assert found(shape.store(tmp_path / "s.db", shape.seal(records))) == {}
@@ -477,6 +501,22 @@ def test_each_digested_member_is_needed_as_text(tmp_path, name):
         assert found(_break(shape, tmp_path / f"no{n}.db", lambda _, r=rest: compact(r))) == {"undecodable": (4, 4, 1)}
 
 
+def test_task_event_with_a_content_member_is_typed(tmp_path):
+    path = _break(Shape("task_event v2"), tmp_path / "s.db", lambda body: body[:-1] + ',"content":[0]}')
+    assert found(path) == {}
+
+
+@pytest.mark.parametrize("name", ["call neutral", "audit kernel"])
+def test_true_is_not_the_byte_one(tmp_path, name):
+    shape = Shape(name)
+    for record in (records := shape.chain(4)):
+        record |= dict.fromkeys([k for k, v in shape.fields.items() if isinstance(v, str)], "x")
+    shape.seal(records)
+    shape.chain = lambda count: records
+    path = _break(shape, tmp_path / "s.db", lambda body: _swap(body, "0,0,1,120", "0,0,true,120"))
+    assert found(path) == {"undecodable": (4, 4, 1)}
+
+
 @pytest.mark.parametrize("content", [[], [256], [-1], [1.0], [True], ["1"], "x", {}, [0, 0, 0]])
 @pytest.mark.parametrize("name", ["call neutral", "audit kernel"])
 def test_content_that_is_none_of_the_forms(tmp_path, name, content):
@@ -582,6 +622,16 @@ def test_rows_without_a_place_are_only_counted(tmp_path):
         ("\ufffd", 1, 0, 0, (ChainExtent("undecodable", 7, 7, 1),)),
         ("x", 1, 0, 0, (ChainExtent("undecodable", 9, 9, 1),)),
     }
+
+
+def test_scope_of_the_same_bytes_in_another_class(tmp_path):
+    shape = Shape("mcp_calls")
+    path = shape.store(tmp_path / "s.db", shape.chain(2), strict=False)
+    con = sqlite3.connect(path)
+    con.execute("UPDATE mcp_calls SET principal = x'78' WHERE seq = 2")
+    con.commit()
+    con.close()
+    assert [(o.scope, o.records, o.last_seq) for o in verify(path)] == [("x", 1, 1), ("x", 1, 0)]
 
 
 def test_table_without_a_column(tmp_path):
