@@ -240,13 +240,6 @@ def _findings(check: Check, con: duckdb.DuckDBPyConnection, values: Mapping[str,
     rows = con.execute(f"SELECT * FROM {table} ORDER BY {order} LIMIT {SAMPLES}").fetchall()  # noqa: S608
     samples = []
     for row in rows:
-        values_of = dict(zip(names, row, strict=True))
-        samples.append(
-            Finding(
-                check.code,
-                values_of.pop("severity", check.severity),
-                *(values_of.pop(name) for name in COLUMNS),
-                evidence=values_of,
-            )
-        )
+        told = dict(zip(names, row, strict=True))
+        samples.append(Finding.of(check.code, told.pop("severity", check.severity), told))
     return {"findings": sum(counts.values()), "counts": counts, "samples": samples}

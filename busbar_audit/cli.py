@@ -301,7 +301,7 @@ def lab(
         print(f"{store.name} · {printable(store.target.label)}", file=sys.stderr)
     environment = {
         **os.environ,
-        "BUSBAR_AUDIT_TARGET": target if target.startswith("env:") else os.path.abspath(target),
+        "BUSBAR_AUDIT_TARGET": target if target.startswith("env:") else str(Path(target).absolute()),
     }
     private = Path(tempfile.mkdtemp(prefix="busbar-audit-lab-")) if folder is None else folder
     try:

@@ -48,6 +48,12 @@ class Finding:
     detail: str
     evidence: Mapping[str, Any] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, code: str, severity: str, row: Mapping[str, Any]) -> Finding:
+        """A finding from a row of a check's query: the fixed columns, the others as evidence."""
+        fixed = [row[name] for name in COLUMNS]
+        return cls(code, severity, *fixed, {name: value for name, value in row.items() if name not in COLUMNS})
+
     @property
     def identity(self) -> str:
         """The same for the same finding in another run: a digest of code, subject, place and first record."""

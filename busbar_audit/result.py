@@ -237,8 +237,7 @@ def _all_findings(store: Store, result: CheckResult) -> Iterator[Finding]:
         for row in rows:
             values = dict(zip(names, row, strict=True))
             severity = values.pop("severity", result.severity)
-            place = [values.pop(n) for n in ("subject", "place", "first_seq", "last_seq", "records", "detail")]
-            yield Finding(result.code, severity, *place, evidence=values)
+            yield Finding.of(result.code, severity, values)
 
 
 def _chains_digest(chains: Sequence[ChainLine]) -> str:

@@ -79,11 +79,9 @@ def judge(
         reasons.append("the store holds no chained record: there was no evidence to check")
     if grave:
         return Verdict.FINDINGS, reasons
-    return (
-        (Verdict.INCONCLUSIVE, reasons)
-        if reasons
-        else (Verdict.CLEAN, ["every selected check ran and found nothing of that severity"])
-    )
+    if reasons:
+        return Verdict.INCONCLUSIVE, reasons
+    return Verdict.CLEAN, [f"every selected check that applies ran and found nothing of severity {fail_on} or above"]
 
 
 def _codes(results: Sequence[CheckResult]) -> str:

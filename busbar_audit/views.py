@@ -1,7 +1,8 @@
 """The views of schema ``audit``: made on demand, in the order their texts need them.
 
 A view file is ``queries/views/<family>/<view>.sql``; a view that is put together of parts has one file a part,
-``<view>.<part>.sql``, and holds the rows of every part whose tables are in the store. Kinds: ``view``, ``table`` (computed once), ``part``.
+``<view>.<part>.sql``, and holds the rows of every part whose tables are in the store. Kinds: ``view``, ``table``
+(computed once), ``part``.
 """
 
 from __future__ import annotations

@@ -101,7 +101,11 @@ def _try(con: sqlite3.Connection, guard: Guard) -> Iterator[Probe]:
 
 def _act(con: sqlite3.Connection, guard: Guard, row: Sequence[object]) -> str:
     match = " AND ".join(f"{column} IS ?" for column in guard.key)
-    verb = f"UPDATE {guard.table} SET {guard.touch} = {guard.touch}" if guard.action == "update" else f"DELETE FROM {guard.table}"
+    verb = (
+        f"UPDATE {guard.table} SET {guard.touch} = {guard.touch}"
+        if guard.action == "update"
+        else f"DELETE FROM {guard.table}"
+    )
     con.execute("SAVEPOINT tried")
     con.set_progress_handler(lambda: 1, _STEPS)
     try:
