@@ -1,0 +1,147 @@
+"""A report folder appears whole or not at all.
+
+Everything is written into a private directory beside the place where the report goes, on the same file system, and
+takes that place by a rename. An earlier report is exchanged in one step where the kernel can do that; elsewhere it
+steps aside as ``.<name>.previous-<random>`` for the moment between two renames, and the next run puts it back if the
+process was killed in that moment.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import json
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from busbar_audit import rundir
+from busbar_audit.errors import OutputExists, ReportError
+from busbar_audit.reporting import manifest
+from busbar_audit.text import printable
+
+_AT_FDCWD, _EXCHANGE = -100, 2
+_CANNOT_EXCHANGE = (errno.ENOSYS, errno.EINVAL, errno.EXDEV, errno.EPERM, errno.ENOTSUP)
+
+
+@contextlib.contextmanager
+def published(out: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a directory to write a report into; at the end of the block it becomes `out`.
+
+    If the block or the renaming fails, `out` is as it was. What killed runs left beside it is removed first.
+
+    Raises
+    ------
+    OutputExists : `out` is there and is not an earlier report (an empty directory may be taken).
+    ReportError : the directory cannot be written, the disk is full.
+    """
+    # The place itself, not a link to it: a rename would replace the link.
+    place = Path(out).resolve()
+    with _told(place):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        _put_back(place)
+        require_ours(place)
+        rundir.remove_abandoned(place.parent)
+        private, lock = rundir._create(place.parent)
+    try:
+        report = private / "report"
+        with _told(place):
+            report.mkdir()
+            yield report
+            # The private directory is for its owner alone; the report is for whoever the umask lets.
+            require_ours(place)
+            _swap(report, place, private / "old")
+    finally:
+        rundir._remove(private)
+        os.close(lock)
+
+
+def require_ours(place: Path) -> None:
+    """Refuse to replace anything but an earlier report with nothing added to it.
+
+    Raises
+    ------
+    OutputExists : something else is there.
+    """
+    if not os.path.lexists(place):
+        return
+    if not place.is_dir():
+        raise _exists(place, "It is not a directory.")
+    there = {path.relative_to(place).as_posix() for path in place.rglob("*") if not path.is_dir() or path.is_symlink()}
+    if not there and not any(place.iterdir()):
+        return
+    try:
+        written = json.loads((place / manifest.NAME).read_text(encoding="utf-8"))
+        ours = written["schema"].startswith("busbar-audit/manifest/")
+        known = {*written["files"], manifest.NAME}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        ours, known = False, set()
+    if not ours:
+        raise _exists(place, "It is not an earlier report: it has no manifest.json of one.")
+    if added := sorted(there - known):
+        names = ", ".join(printable(name) for name in added[:3])
+        raise _exists(place, f"It is an earlier report, but holds what is not of the report: {names}.")
+
+
+def _exists(place: Path, why: str) -> OutputExists:
+    return OutputExists(
+        f"{printable(place)} is there already. {why}",
+        "Expected a new name, an empty directory or an earlier report.",
+        "Nothing was changed. Choose another --out, or move this away.",
+    )
+
+
+@contextlib.contextmanager
+def _told(place: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise ReportError(
+            f"The report cannot be written to {printable(place)}: {error.strerror or error}.",
+            "Expected a place this user may write to, with room for the report.",
+            "What was there before is still there.",
+        ) from error
+
+
+def _swap(report: Path, place: Path, old: Path) -> None:
+    if not place.exists():
+        report.rename(place)
+        return
+    if _exchange(report, place):
+        return  # the earlier report is now in the private directory and goes with it
+    aside = place.with_name(f".{place.name}.previous-{secrets.token_hex(8)}")
+    place.rename(aside)
+    try:
+        report.rename(place)
+    except BaseException:
+        aside.rename(place)
+        raise
+    aside.rename(old)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Exchange two names in one step (Linux); False where that cannot be done."""
+    try:
+        rename = ctypes.CDLL(None, use_errno=True).renameat2
+    except (AttributeError, OSError):
+        return False
+    if rename(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _EXCHANGE) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in _CANNOT_EXCHANGE:
+        return False
+    raise OSError(number, os.strerror(number), str(other))
+
+
+def _put_back(place: Path) -> None:
+    """If a run was killed between two renames, its earlier report is put back; leftovers of later ones go."""
+    name = re.compile(re.escape(f".{place.name}.previous-") + "[0-9a-f]{16}")
+    for aside in sorted(path for path in place.parent.iterdir() if name.fullmatch(path.name)):
+        if not os.path.lexists(place):
+            aside.rename(place)
+        else:
+            shutil.rmtree(aside, ignore_errors=True)

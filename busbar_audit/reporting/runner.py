@@ -1,0 +1,151 @@
+"""From targets to a published report: audited once, shown by notebooks, in its place as a whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from busbar_audit.audit import audit
+from busbar_audit.errors import UsageError
+from busbar_audit.reporting import notebooks as books
+from busbar_audit.reporting.outputs import Audited, folder_of, verdict_over, write_folder, write_tables
+from busbar_audit.reporting.publish import published
+from busbar_audit.reporting.session import RESULT
+from busbar_audit.result import Result
+from busbar_audit.store import Store, open_store
+from busbar_audit.verdict import Verdict
+
+Progress = Callable[[str], None]
+Named = str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class RunOutcome:
+    """A published report.
+
+    path : its folder. verdict, exit_code : of all stores and notebooks. run : the content of run.json.
+    notebooks : for each store, its notebooks and whether they completed.
+    """
+
+    path: Path
+    verdict: Verdict
+    run: Mapping[str, Any]
+    notebooks: Sequence[Sequence[books.NotebookRun]]
+
+    @property
+    def exit_code(self) -> int:
+        """0 clean, 1 findings, 3 inconclusive."""
+        return self.verdict.exit_code
+
+
+def report(
+    targets: Named | Sequence[Named],
+    out: Named,
+    *,
+    notebooks: Sequence[Named] | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    family: str | None = None,
+    only: Collection[str] = (),
+    skip: Collection[str] = (),
+    as_of: datetime | int | None = None,
+    fail_on: str = "medium",
+    start_timeout: int = books.START_TIMEOUT,
+    cell_timeout: int = books.CELL_TIMEOUT,
+    progress: Progress | None = None,
+) -> RunOutcome:
+    """Audit stores, run notebooks over the results, publish the folder.
+
+    Parameters
+    ----------
+    targets : one store or several, each audited once. out : the folder; an earlier report there is replaced.
+    notebooks : by number, name or path; all of ours by default, none for an empty list.
+    parameters : for notebooks; each name has to be a parameter of every notebook that runs.
+    family, only, skip, as_of, fail_on : as for `open_store` and `audit`.
+    start_timeout, cell_timeout : seconds for a kernel to start, and for each cell.
+    progress : called with a line of text at each longer step.
+
+    Returns
+    -------
+    RunOutcome; a notebook that did not complete makes a run inconclusive that had no findings.
+
+    Raises
+    ------
+    UsageError : no target, an unknown notebook or parameter. OutputExists, ReportError : see `published`.
+    AuditError : a store could not be opened; nothing is published then.
+    """
+    say = progress or (lambda _: None)
+    named = [targets] if isinstance(targets, str | os.PathLike) else list(targets)
+    if not named:
+        raise UsageError("No target.", "Expected at least one store.")
+    paths = books.find(notebooks)
+    _require_known(paths, parameters or {})
+    stores: list[Audited] = []
+    with published(out) as directory:
+        for number, target in enumerate(named, start=1):
+            with open_store(target, family=family, progress=progress) as store:
+                folder = folder_of(number, len(named), store.family)
+                result = audit(store, only=only, skip=skip, as_of=as_of, fail_on=fail_on, progress=progress)
+                write_tables(result, directory / folder)
+                document = result.as_dict()
+                given = {**_own_parameters(store, document, as_of), **(parameters or {})}
+                ran: list[books.NotebookRun] = []
+                if paths:
+                    say(f"running {len(paths)} notebook(s)")
+                    prepare(result, document)
+                    ran = books.run(
+                        paths, store.directory, given, start_timeout=start_timeout, cell_timeout=cell_timeout
+                    )
+                stores.append(Audited(document, ran, folder))
+        say("writing the report")
+        run = write_folder(stores, directory)
+    return RunOutcome(Path(out).resolve(), verdict_over(stores), run, [store.notebooks for store in stores])
+
+
+def write_report(results: Sequence[Result], out: Named) -> Mapping[str, Any]:
+    """Publish the folder of audits without notebooks, their stores still open; return the content of run.json.
+
+    Raises
+    ------
+    OutputExists, ReportError : see `published`.
+    """
+    with published(out) as directory:
+        stores = []
+        for number, result in enumerate(results, start=1):
+            folder = folder_of(number, len(results), result.store.family)
+            write_tables(result, directory / folder)
+            stores.append(Audited(result.as_dict(), (), folder))
+        return write_folder(stores, directory)
+
+
+def prepare(result: Result, document: Mapping[str, Any]) -> Path:
+    """Leave a run in the store's private directory for notebooks to open, and close it here; return the directory.
+
+    DuckDB lets many processes read a file only while none has it open for writing.
+    """
+    store = result.store
+    (store.directory / RESULT).write_text(json.dumps(document, ensure_ascii=True), encoding="utf-8")
+    store.warehouse.close()
+    return store.directory
+
+
+def _own_parameters(store: Store, document: Mapping[str, Any], as_of: datetime | int | None) -> dict[str, Any]:
+    """What makes the published notebook do the same again when it is run by hand: nothing secret, `given` is safe."""
+    own: dict[str, Any] = {"target": store.target.given or store.target.label}
+    if as_of is not None:
+        own["as_of"] = document["requested"]["as_of"]
+    return own
+
+
+def _require_known(paths: Sequence[Path], parameters: Mapping[str, Any]) -> None:
+    for path in paths if parameters else []:
+        known = books.known_parameters(path)
+        if unknown := sorted(set(parameters) - known):
+            raise UsageError(
+                f"Notebook {path.stem} has no parameter {', '.join(unknown)}.",
+                f"Its parameters: {', '.join(sorted(known)) or 'none'}.",
+            )

@@ -1,0 +1,268 @@
+"""What a notebook opens: one audited store, prepared by `report`, or audited here and now."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+
+from busbar_audit import queries
+from busbar_audit.errors import ReportError, UsageError
+from busbar_audit.findings import at_least
+from busbar_audit.queries import SEVERITIES, Query
+from busbar_audit.reporting import chainviews, panels
+from busbar_audit.reporting.markup import Block, nothing, style, text
+
+if TYPE_CHECKING:
+    from busbar_audit.result import Result
+    from busbar_audit.store import Store
+
+RUN = "BUSBAR_AUDIT_RUN"
+TARGET = "BUSBAR_AUDIT_TARGET"
+RESULT = "result.json"
+WAREHOUSE = "warehouse.duckdb"
+
+
+class AuditFailed(Exception):
+    """Raised by the last cell of a notebook when a verdict reaches what `raise_on` says."""
+
+
+def open_run(
+    target: str | os.PathLike[str] | None = None,
+    policy: str | None = None,
+    witness: str | None = None,
+    as_of: str | int | datetime | None = None,
+    out: str | os.PathLike[str] | None = None,
+) -> Session:
+    """Open what a notebook is about.
+
+    Inside `busbar-audit report` that is the run it prepared; anywhere else the store is copied and audited first.
+
+    Parameters
+    ----------
+    target : the store; by default what the environment variable BUSBAR_AUDIT_TARGET names.
+    policy, witness : not supported by this version; anything but None is refused.
+    as_of : the clock of all checks: a time with its zone (``2026-03-01T00:00:00Z``) or unix seconds.
+    out : a folder for result.json, tables and metrics of an audit made here.
+
+    Raises
+    ------
+    UsageError : no target, an option this version does not have, or a time without a zone.
+    """
+    for name, value in (("policy", policy), ("witness", witness)):
+        if value is not None:
+            raise UsageError(f"{name} = {value!r}.", "This version has no such option.", f"Leave {name} at None.")
+    if prepared := os.environ.get(RUN):
+        return Session.prepared(Path(prepared))
+    named = target if target is not None else os.environ.get(TARGET)
+    if not named:
+        raise UsageError(
+            "No target.",
+            "Expected the path of a store.",
+            f"Set target in the parameters cell, or {TARGET} in the environment.",
+        )
+    return _audited(named, _clock(as_of), out)
+
+
+def _audited(
+    target: str | os.PathLike[str], as_of: datetime | int | None, out: str | os.PathLike[str] | None
+) -> Session:
+    from busbar_audit.audit import audit
+    from busbar_audit.reporting.runner import write_report
+    from busbar_audit.store import open_store
+
+    store = open_store(target)
+    try:
+        result = audit(store, as_of=as_of)
+        if out is not None:
+            write_report([result], out)
+    except BaseException:
+        store.close()
+        raise
+    return Session(result.as_dict(), store.con, result=result)
+
+
+def _clock(as_of: str | int | datetime | None) -> datetime | int | None:
+    if not isinstance(as_of, str):
+        return as_of
+    with suppress(ValueError):
+        return int(as_of)
+    try:
+        moment = datetime.fromisoformat(as_of)
+    except ValueError:
+        moment = None
+    if moment is None or moment.tzinfo is None:
+        raise UsageError(
+            f"as_of = {as_of!r}.", "Expected a time with its zone, such as 2026-03-01T00:00:00Z, or unix seconds."
+        )
+    return moment.astimezone(UTC)
+
+
+class Session:
+    """One audited store with everything a notebook shows of it.
+
+    Attributes
+    ----------
+    document : the content of result.json.
+    con : DuckDB connection to the store's tables, the views made by the checks, and their findings.
+    result, store : of an audit made here; None inside a report.
+    """
+
+    def __init__(
+        self, document: Mapping[str, Any], con: duckdb.DuckDBPyConnection, *, result: Result | None = None
+    ) -> None:
+        self.document, self.con, self.result = document, con, result
+        self.store: Store | None = result.store if result is not None else None
+        # A report's page has the style already; in JupyterLab the first block brings it.
+        self._styled = result is None
+
+    @classmethod
+    def prepared(cls, directory: Path) -> Session:
+        """Open the run that `report` left in a private directory, read-only.
+
+        Raises
+        ------
+        ReportError : there is no such run.
+        """
+        try:
+            document = json.loads((directory / RESULT).read_text(encoding="utf-8"))
+            spill = directory / f"spill-{os.getpid()}"
+            config: dict[str, Any] = {
+                "memory_limit": "300MB",
+                "threads": 1,
+                "temp_directory": str(spill),
+                "autoload_known_extensions": False,
+            }
+            con = duckdb.connect(str(directory / WAREHOUSE), read_only=True, config=config)
+        except (OSError, ValueError, duckdb.Error) as error:
+            raise ReportError(
+                f"{RUN} names no prepared run: {error}.",
+                "Expected what `busbar-audit report` prepares.",
+                f"Unset {RUN} to audit a target.",
+            ) from error
+        return cls(document, con)
+
+    @property
+    def word(self) -> str:
+        """The verdict: clean, findings or inconclusive."""
+        return str(self.document["verdict"])
+
+    def has(self, relation: str) -> bool:
+        """Whether a relation such as ``audit.chains`` was made by the checks of this run."""
+        schema, _, name = relation.partition(".")
+        found = self.con.execute(
+            "SELECT count(*) FROM information_schema.tables WHERE table_schema = $1 AND table_name = $2", [schema, name]
+        ).fetchone()
+        return bool(found and found[0])
+
+    def rows(self, query: Query, values: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+        """Rows of a figure's query as dictionaries; integers stay exact at any width."""
+        done = self.con.execute(query.sql, query.bind(values or {}))
+        names = [column[0] for column in done.description or []]
+        return [dict(zip(names, row, strict=True)) for row in done.fetchall()]
+
+    def figure(self, name: str) -> Query:
+        """A query of ``queries/figures``."""
+        return queries.figure(name)
+
+    def verdict(self) -> Block:
+        """Verdict, what was looked at, what was not."""
+        return self._first(panels.verdict(self.document))
+
+    def snapshot(self) -> Block:
+        """The copy that was audited, and the run."""
+        return panels.snapshot(self.document)
+
+    def account(self) -> Block:
+        """Every table: rows examined and not."""
+        return panels.account(self.document)
+
+    def not_checked(self) -> Block:
+        """Checks without an answer."""
+        return panels.not_checked(self.document)
+
+    def findings(self, codes: str = "") -> Block:
+        """Findings of checks whose code begins with `codes`."""
+        return panels.findings(self.document, codes=codes)
+
+    def populations(self) -> Block:
+        """Chains by population and verdict."""
+        return chainviews.populations(self)
+
+    def not_intact(self, limit: int = 50) -> Block:
+        """Chains of which something is to be said, with their ranges."""
+        return chainviews.not_intact(self, limit)
+
+    def timeline(self) -> Block:
+        """Records over time, a panel a population."""
+        return chainviews.timeline(self)
+
+    def breaks(self, limit: int = 20) -> Block:
+        """The worst chains as bars, with a mark at each break."""
+        return chainviews.breaks(self, limit)
+
+    def around(self, each_side: int = 3, limit: int = 8) -> Block:
+        """The records beside each of the first breaks."""
+        return chainviews.around(self, each_side, limit)
+
+    def limits(self) -> Block:
+        """What a report about chains does not prove."""
+        return chainviews.limits(self)
+
+    def finish(self, raise_on: str | None = None) -> Block:
+        """Say that the notebook is through; raise if the run is as bad as `raise_on`.
+
+        Parameters
+        ----------
+        raise_on : None, a severity (a finding as grave as that), ``findings``, or ``inconclusive`` (anything but
+            clean).
+
+        Raises
+        ------
+        AuditFailed : it is.
+        UsageError : `raise_on` is none of these.
+        """
+        if raise_on is not None:
+            self._raise(raise_on)
+        self._close()
+        return Block(
+            nothing(f"Every cell of this notebook ran. Verdict: <b>{text(self.word)}</b>."), f"complete: {self.word}"
+        )
+
+    def _raise(self, raise_on: str) -> None:
+        if raise_on not in (*SEVERITIES, "findings", "inconclusive"):
+            raise UsageError(
+                f"raise_on = {raise_on!r}.", f"Expected None, findings, inconclusive or one of {', '.join(SEVERITIES)}."
+            )
+        counts = panels.by_severity(self.document)
+        if raise_on in SEVERITIES:
+            grave = sum(count for severity, count in counts.items() if at_least(severity, raise_on))
+            reached = bool(grave) or self.word == "inconclusive"
+        else:
+            reached = self.word == "findings" or (raise_on == "inconclusive" and self.word != "clean")
+        if reached:
+            raise AuditFailed(f"{self.word}: {'; '.join(self.document['reasons'])}")
+
+    def _close(self) -> None:
+        """A prepared run is only read here; an analyst's own stays open for the next cell."""
+        if self.result is None:
+            self.con.close()
+
+    def _first(self, block: Block) -> Block:
+        if self._styled:
+            return block
+        self._styled = True
+        return Block(f"<style>{style()}</style>{block.html}", block.plain)
+
+    def __repr__(self) -> str:
+        return panels.verdict(self.document).plain
+
+    def _repr_html_(self) -> str:
+        return f"<p>{html.escape(repr(self))}</p>"
