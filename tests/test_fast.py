@@ -365,7 +365,8 @@ def test_odd_tables(tmp_path):
     assert list(fast.verify_calls(path)) == judged(path)
     path = store(tmp_path / "rowid.db", rows)
     con = sqlite3.connect(path)
-    con.execute("ALTER TABLE mcp_calls ADD COLUMN RowId INTEGER DEFAULT 9")
+    con.execute("ALTER TABLE mcp_calls ADD COLUMN RowId INTEGER")
+    assert len(list(fast.verify_calls(path))) == 2
     con.execute("ALTER TABLE mcp_calls DROP COLUMN ts")
     con.close()
     assert list(fast.verify_calls(path)) == judged(path)
