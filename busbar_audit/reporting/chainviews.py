@@ -171,7 +171,7 @@ def timeline(session: Session) -> Block:
     drawn = figures.timeline(panels, values["start"], step)
     faults = any(count["faults"] for rows in counts.values() for count in rows)
     caption = "Records per interval." + (
-        " A red arrow marks intervals with records that show a fault."
+        " An arrow marks intervals with records that show a fault."
         if faults
         else " No interval holds a record that shows a fault."
     )

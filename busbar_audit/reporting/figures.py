@@ -131,7 +131,7 @@ def break_map(bars: Sequence[Bar]) -> str:
     height = 1.2 + 0.42 * len(bars)
     with _drawing(9, height) as figure:
         axis = figure.subplots()
-        figure.subplots_adjust(left=0.24, right=0.99, top=1 - 0.5 / height, bottom=0.55 / height)
+        figure.subplots_adjust(left=0.25, right=0.99, top=1 - 0.5 / height, bottom=0.55 / height)
         for row, bar in enumerate(bars):
             _bar(axis, row, bar)
         handles = [_legend(axis, kind) for kind in kinds]
@@ -234,7 +234,7 @@ def _svg(figure: Any, name: str, described: str) -> str:
     drawn = re.sub(r'(\bid="|url\(#|href="#)', rf"\1{name}-", drawn)
     drawn = re.sub(r"<metadata>.*?</metadata>", "", drawn, flags=re.DOTALL)
     drawn = re.sub(r' xmlns(:\w+)?="[^"]*"', "", drawn).replace("xlink:href", "href")
-    drawn = re.sub(r"(font: (?:[\w.]+ )*[\d.]+px) [^;\"]+", r"\1 var(--ba-sans, sans-serif)", drawn)
+    drawn = re.sub(r"(font-family:|font: (?:[\w.]+ )*[\d.]+px) [^;\"]+", r"\1 var(--ba-sans, sans-serif)", drawn)
     for colour, variable in _INK.items():
         drawn = drawn.replace(colour, variable)
     drawn = re.sub(
@@ -246,7 +246,7 @@ def _svg(figure: Any, name: str, described: str) -> str:
     return f'<div class="ba-figure" tabindex="0" role="region" aria-label="{html.escape(described)}">{drawn}</div>'
 
 
-def label(population: str, scope: str, longest: int = 22) -> str:
+def label(population: str, scope: str, longest: int = 18) -> str:
     """A chain's name on a figure, short enough for an axis."""
     shown = printable(scope)
     shown = shown if len(shown) <= longest else shown[: longest - 1] + "…"

@@ -87,6 +87,11 @@ class NotebookRun:
         }
 
 
+def warm_up() -> None:
+    """Import what notebooks need, two seconds' worth; a report does it beside the audit."""
+    import papermill  # noqa: F401
+
+
 def known_parameters(path: Path) -> set[str]:
     """Names in the cell tagged ``parameters``."""
     import papermill
@@ -109,10 +114,7 @@ def run(
     private : directory of the prepared run; everything the kernels write goes into it.
     parameters : given to each notebook that has a parameter of the name.
     """
-    # Imported here, before there are threads: imports in two of them at once can meet half-made modules.
-    import papermill  # noqa: F401
-    from jupyter_client.manager import AsyncKernelManager  # noqa: F401
-
+    warm_up()
     logging.getLogger("papermill").addHandler(logging.NullHandler())
     (private / "work").mkdir(exist_ok=True)
     started: list[Any] = []
@@ -196,8 +198,10 @@ def _incomplete(node: Any) -> str:
         return "it has no code cell"
     for position, cell in enumerate(cells, start=1):
         said = cell.metadata.get("papermill", {})
-        if any(output.output_type == "error" for output in cell.outputs):
-            return f"code cell {position} of {len(cells)} ended with an error"
+        for output in cell.outputs:
+            if output.output_type == "error":
+                ended = f"{output.get('ename', '')}: {output.get('evalue', '')}"
+                return f"code cell {position} of {len(cells)} ended with {ended}"[:300]
         if cell.execution_count is None or said.get("status") != "completed" or said.get("exception"):
             return f"code cell {position} of {len(cells)} did not complete"
     if node.metadata.get("papermill", {}).get("exception"):

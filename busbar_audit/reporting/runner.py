@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -85,7 +86,9 @@ def report(
     paths = books.find(notebooks)
     _require_known(paths, parameters or {})
     stores: list[Audited] = []
-    with published(out) as directory:
+    with published(out) as directory, ThreadPoolExecutor(1) as beside:
+        if paths:
+            warm = beside.submit(books.warm_up)
         for number, target in enumerate(named, start=1):
             with open_store(target, family=family, progress=progress) as store:
                 folder = folder_of(number, len(named), store.family)
@@ -97,6 +100,7 @@ def report(
                 if paths:
                     say(f"running {len(paths)} notebook(s)")
                     prepare(result, document)
+                    warm.result()
                     ran = books.run(
                         paths, store.directory, given, start_timeout=start_timeout, cell_timeout=cell_timeout
                     )
