@@ -51,8 +51,17 @@ class Finding:
     @classmethod
     def of(cls, code: str, severity: str, row: Mapping[str, Any]) -> Finding:
         """A finding from a row of a check's query: the fixed columns, the others as evidence."""
-        fixed = [row[name] for name in COLUMNS]
-        return cls(code, severity, *fixed, {name: value for name, value in row.items() if name not in COLUMNS})
+        return cls(
+            code=code,
+            severity=severity,
+            subject=row["subject"],
+            place=row["place"],
+            first_seq=row["first_seq"],
+            last_seq=row["last_seq"],
+            records=row["records"],
+            detail=row["detail"],
+            evidence={name: value for name, value in row.items() if name not in COLUMNS},
+        )
 
     @property
     def identity(self) -> str:

@@ -63,6 +63,13 @@ class Views:
             self._known[relation] = frozenset({name}) if schema == "raw" else below
         return self._known[relation]
 
+    def reads(self, relation: str) -> frozenset[str]:
+        """Every relation that one is made from, itself included."""
+        schema, _, name = relation.partition(".")
+        files = self._files.get(name, []) if schema == "audit" else []
+        below = frozenset[str]().union(*(query.reads for query in files))
+        return frozenset({relation}).union(*(self.reads(inner) for inner in below))
+
     def missing(self, relation: str) -> str | None:
         """Why a relation cannot be had of this store, or None."""
         schema, _, name = relation.partition(".")

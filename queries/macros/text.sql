@@ -22,7 +22,7 @@ CREATE OR REPLACE MACRO audit.little_int(i) AS unhex(audit.swapped(printf('%016x
 CREATE OR REPLACE MACRO audit.little_text(t) AS unhex(audit.swapped(printf('%016x', strlen(t)))) || encode(t);
 
 -- Whether a text has the form of a digest: 64 lower-case hexadecimal digits.
-CREATE OR REPLACE MACRO audit.is_digest(t) AS strlen(t) = 64 AND ltrim(t, '0123456789abcdef') = '';
+CREATE OR REPLACE MACRO audit.is_digest(t) AS regexp_full_match(t, '[0-9a-f]{64}');
 
 -- RFC 8259 to the letter. DuckDB's reader also takes a comma before a closing bracket, NaN and Infinity.
 CREATE OR REPLACE MACRO audit.outside_strings(t) AS regexp_replace(t, '"(?:[^"\\]|\\.)*"', '""', 'gs');
@@ -34,17 +34,11 @@ CREATE OR REPLACE MACRO audit.members(t) AS TRY(json_keys(t));
 CREATE OR REPLACE MACRO audit.sound_object(t) AS coalesce(
     audit.strict_json(t) AND TRY(json_type(t)) = 'OBJECT' AND len(list_distinct(audit.members(t))) = len(audit.members(t)), false);
 
--- The text of a JSON string literal; NULL for any other value. Without a backslash it is what stands between the quotes.
-CREATE OR REPLACE MACRO audit.literal_text(j) AS CASE
-    WHEN NOT starts_with(j, '"') THEN NULL
-    WHEN contains(j, '\') THEN json_extract_string(j, '$')
-    ELSE substring(j, 2, length(j) - 2)
-END;
+-- The text of a JSON string, given its literal and the value read from it; NULL for any other kind of value.
+CREATE OR REPLACE MACRO audit.text_of(literal, value) AS CASE WHEN starts_with(literal, '"') THEN value END;
 
 -- An unsigned 64-bit integer literal, as digits only; NULL for any other value.
-CREATE OR REPLACE MACRO audit.literal_u64(j) AS CASE
-    WHEN ltrim(j, '0123456789') = '' THEN TRY_CAST(j AS UBIGINT)
-END;
+CREATE OR REPLACE MACRO audit.u64_of(literal) AS CASE WHEN regexp_full_match(literal, '[0-9]+') THEN TRY_CAST(literal AS UBIGINT) END;
 
 -- Hexadecimal text of a JSON array of byte numbers; NULL where an element is no integer from 0 to 255.
 CREATE OR REPLACE MACRO audit.bytes_hex(j) AS CASE

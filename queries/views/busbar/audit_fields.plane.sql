@@ -7,7 +7,9 @@ WITH decoded AS (
 ), read AS (
     SELECT *, audit.sound_object(body) AS sound,
         TRY(json_extract(body, ['$.seq', '$.ts', '$.action', '$.resource', '$.outcome', '$.principal', '$.prev_hash', '$.hash',
-            '$.content'])) AS j
+            '$.content'])) AS j,
+        TRY(json_extract_string(body, ['$.seq', '$.ts', '$.action', '$.resource', '$.outcome', '$.principal', '$.prev_hash', '$.hash',
+            '$.content'])) AS t
     FROM decoded
 ), bytes AS (
     SELECT *, audit.bytes_hex(j[9]) AS h FROM read
@@ -34,17 +36,17 @@ frame_1 AS (
 ), fields AS (
     SELECT _row, parent, seq, sound, variant, h,
         CASE variant WHEN 'typed' THEN true WHEN 'legacy' THEN len(parts) >= 6 WHEN 'unknown' THEN false ELSE strlen(h) + 1 = p5 + 16 + 2 * n5 END AS whole,
-        audit.literal_u64(j[1]) AS digest_seq, audit.literal_text(j[7]) AS prev_hash, audit.literal_text(j[8]) AS hash,
-        CASE variant WHEN 'typed' THEN audit.literal_u64(j[2]) WHEN 'legacy' THEN audit.literal_u64(nullif(parts[2], ''))
+        audit.u64_of(j[1]) AS digest_seq, audit.text_of(j[7], t[7]) AS prev_hash, audit.text_of(j[8], t[8]) AS hash,
+        CASE variant WHEN 'typed' THEN audit.u64_of(j[2]) WHEN 'legacy' THEN audit.u64_of(nullif(parts[2], ''))
             ELSE audit.hex_u64(audit.frame_value(h, p1, n1)) END AS digest_ts,
         -- A legacy text with a bar inside a field cannot be split with certainty; the digest still covers every byte of it.
-        CASE variant WHEN 'typed' THEN audit.literal_text(j[3]) WHEN 'legacy' THEN parts[3]
+        CASE variant WHEN 'typed' THEN audit.text_of(j[3], t[3]) WHEN 'legacy' THEN parts[3]
             ELSE audit.hex_text(audit.frame_value(h, p2, n2)) END AS action,
-        CASE variant WHEN 'typed' THEN audit.literal_text(j[4]) WHEN 'legacy' THEN array_to_string(parts[4:-3], '|')
+        CASE variant WHEN 'typed' THEN audit.text_of(j[4], t[4]) WHEN 'legacy' THEN array_to_string(parts[4:-3], '|')
             ELSE audit.hex_text(audit.frame_value(h, p3, n3)) END AS resource,
-        CASE variant WHEN 'typed' THEN audit.literal_text(j[5]) WHEN 'legacy' THEN parts[-2]
+        CASE variant WHEN 'typed' THEN audit.text_of(j[5], t[5]) WHEN 'legacy' THEN parts[-2]
             ELSE audit.hex_text(audit.frame_value(h, p4, n4)) END AS outcome,
-        CASE variant WHEN 'typed' THEN audit.literal_text(j[6]) WHEN 'legacy' THEN parts[-1]
+        CASE variant WHEN 'typed' THEN audit.text_of(j[6], t[6]) WHEN 'legacy' THEN parts[-1]
             ELSE audit.hex_text(audit.frame_value(h, p5, n5)) END AS principal
     FROM frame_5
 ), judged AS (

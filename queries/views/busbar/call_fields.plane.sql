@@ -8,7 +8,9 @@ WITH decoded AS (
 ), sound AS (
     SELECT *, audit.sound_object(body) AS sound,
         TRY(json_extract(body, ['$.principal', '$.seq', '$.ts', '$.server', '$.tool', '$.outcome', '$.reason', '$.tool_digest',
-            '$.pin_generation', '$.request_id', '$.prev_hash', '$.hash', '$.content'])) AS j
+            '$.pin_generation', '$.request_id', '$.prev_hash', '$.hash', '$.content'])) AS j,
+        TRY(json_extract_string(body, ['$.principal', '$.seq', '$.ts', '$.server', '$.tool', '$.outcome', '$.reason', '$.tool_digest',
+            '$.pin_generation', '$.request_id', '$.prev_hash', '$.hash', '$.content'])) AS t
     FROM decoded
 ), bytes AS (
     SELECT *, j[13] IS NOT NULL AS neutral, audit.bytes_hex(j[13]) AS h FROM sound
@@ -29,16 +31,16 @@ frame_1 AS (
     SELECT *, p6 + 16 + 2 * n6 AS p7, audit.frame_length(h, p6 + 16 + 2 * n6) AS n7 FROM frame_6
 ), fields AS (
     SELECT _row, parent, seq, body, sound, neutral, h, strlen(h) + 1 = p7 + 16 + 2 * n7 AS whole,
-        audit.literal_u64(j[2]) AS digest_seq, audit.literal_text(j[11]) AS prev_hash, audit.literal_text(j[12]) AS hash,
-        CASE WHEN neutral THEN parent ELSE audit.literal_text(j[1]) END AS principal,
-        CASE WHEN neutral THEN audit.hex_u64(audit.frame_value(h, p1, n1)) ELSE audit.literal_u64(j[3]) END AS digest_ts,
-        CASE WHEN neutral THEN audit.hex_text(audit.frame_value(h, p2, n2)) ELSE audit.literal_text(j[4]) END AS server,
-        CASE WHEN neutral THEN audit.hex_text(audit.frame_value(h, p3, n3)) ELSE audit.literal_text(j[5]) END AS tool,
-        CASE WHEN neutral THEN audit.hex_text(audit.frame_value(h, p4, n4)) ELSE audit.literal_text(j[6]) END AS outcome,
-        CASE WHEN neutral THEN audit.hex_text(audit.frame_value(h, p5, n5)) ELSE audit.literal_text(j[7]) END AS reason,
-        CASE WHEN neutral THEN audit.hex_text(audit.frame_value(h, p6, n6)) ELSE audit.literal_text(j[8]) END AS tool_digest,
-        CASE WHEN neutral THEN audit.hex_u64(audit.frame_value(h, p7, n7)) ELSE audit.literal_u64(j[9]) END AS pin_generation,
-        CASE WHEN neutral THEN NULL ELSE audit.literal_text(j[10]) END AS request_id
+        audit.u64_of(j[2]) AS digest_seq, audit.text_of(j[11], t[11]) AS prev_hash, audit.text_of(j[12], t[12]) AS hash,
+        CASE WHEN neutral THEN parent ELSE audit.text_of(j[1], t[1]) END AS principal,
+        CASE WHEN neutral THEN audit.hex_u64(audit.frame_value(h, p1, n1)) ELSE audit.u64_of(j[3]) END AS digest_ts,
+        CASE WHEN neutral THEN audit.hex_text(audit.frame_value(h, p2, n2)) ELSE audit.text_of(j[4], t[4]) END AS server,
+        CASE WHEN neutral THEN audit.hex_text(audit.frame_value(h, p3, n3)) ELSE audit.text_of(j[5], t[5]) END AS tool,
+        CASE WHEN neutral THEN audit.hex_text(audit.frame_value(h, p4, n4)) ELSE audit.text_of(j[6], t[6]) END AS outcome,
+        CASE WHEN neutral THEN audit.hex_text(audit.frame_value(h, p5, n5)) ELSE audit.text_of(j[7], t[7]) END AS reason,
+        CASE WHEN neutral THEN audit.hex_text(audit.frame_value(h, p6, n6)) ELSE audit.text_of(j[8], t[8]) END AS tool_digest,
+        CASE WHEN neutral THEN audit.hex_u64(audit.frame_value(h, p7, n7)) ELSE audit.u64_of(j[9]) END AS pin_generation,
+        CASE WHEN neutral THEN NULL ELSE audit.text_of(j[10], t[10]) END AS request_id
     FROM frame_7
 ), judged AS (
     SELECT *,

@@ -6,7 +6,7 @@ WITH unlinked AS (
     SELECT f.population, f.scope, f.seq,
         count(r.hash) AS candidates, count(*) FILTER (r.hash = f.prev_hash) AS matches
     FROM audit.chain_flags AS f
-    JOIN audit.chain_records AS r ON r.population = f.population AND r.scope = f.scope AND r.seq = f.seq - 1
+    JOIN audit.chain_records AS r ON r.population = f.population AND r.scope = f.scope AND CAST(r.seq AS HUGEINT) = CAST(f.seq AS HUGEINT) - 1
     WHERE f.unlinked AND f.prev_hash IS NOT NULL
     GROUP BY f.population, f.scope, f.seq, f.row
 )

@@ -8,17 +8,21 @@ WITH steps AS (
         lag(seq) OVER chain AS previous_seq, lag(hash) OVER chain AS previous_hash,
         lag(ts IGNORE NULLS) OVER chain AS previous_ts
     FROM audit.chain_records
+    -- Chains of calls that the fast verifier proved whole; without it the table is empty.
+    WHERE population <> 'mcp_calls' OR scope NOT IN (SELECT scope FROM source.cleared_calls)
     WINDOW chain AS (PARTITION BY population, scope ORDER BY seq, row)
 ), flagged AS (
     SELECT *,
         previous_seq = seq AS fork,
-        coalesce(previous_seq < seq - 1, false) AS gap,
+        coalesce(previous_seq < CAST(seq AS HUGEINT) - 1, false) AS gap,
         previous_seq IS NULL AND seq > 1 AS headless,
         coalesce(seq = 1 AND prev_hash <> '', false) AS genesis,
         coalesce(prev_hash = '' AND seq > 1, false) AS restart,
         coalesce(ts < previous_ts - $tolerance, false) AS disorder,
         NOT audit.is_digest(hash) OR NOT (prev_hash = '' OR audit.is_digest(prev_hash)) AS malformed,
-        coalesce(previous_seq >= seq - 1 AND prev_hash IS DISTINCT FROM previous_hash AND NOT (prev_hash = '' AND seq > 1), false) AS unlinked
+        -- A candidate only: at a fork the record before is not the one to link to, and chain_faults looks at all of them.
+        coalesce(NOT (prev_hash = '' AND seq > 1) AND (previous_seq = seq
+            OR (previous_seq = CAST(seq AS HUGEINT) - 1 AND prev_hash IS DISTINCT FROM previous_hash)), false) AS unlinked
     FROM steps
 )
 SELECT population, scope, seq, row, ts, prev_hash, hash, previous_seq, previous_hash, previous_ts,

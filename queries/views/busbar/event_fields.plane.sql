@@ -7,13 +7,15 @@ WITH decoded AS (
 ), read AS (
     SELECT *, audit.sound_object(body) AS sound,
         TRY(json_extract(body, ['$.task_id', '$.seq', '$.ts', '$.kind', '$.context_id', '$.principal', '$.agent_id', '$.state',
-            '$.request_id', '$.prev_hash', '$.hash', '$.digest_version'])) AS j
+            '$.request_id', '$.prev_hash', '$.hash', '$.digest_version'])) AS j,
+        TRY(json_extract_string(body, ['$.task_id', '$.seq', '$.ts', '$.kind', '$.context_id', '$.principal', '$.agent_id', '$.state',
+            '$.request_id', '$.prev_hash', '$.hash', '$.digest_version'])) AS t
     FROM decoded
 ), fields AS (
-    SELECT _row, parent, seq, sound, audit.literal_text(j[1]) AS task_id, audit.literal_u64(j[2]) AS digest_seq,
-        audit.literal_u64(j[3]) AS digest_ts, audit.literal_text(j[4]) AS kind, audit.literal_text(j[5]) AS context_id,
-        audit.literal_text(j[6]) AS principal, audit.literal_text(j[7]) AS agent_id, audit.literal_text(j[8]) AS state,
-        audit.literal_text(j[9]) AS request_id, audit.literal_text(j[10]) AS prev_hash, audit.literal_text(j[11]) AS hash,
+    SELECT _row, parent, seq, sound, audit.text_of(j[1], t[1]) AS task_id, audit.u64_of(j[2]) AS digest_seq,
+        audit.u64_of(j[3]) AS digest_ts, audit.text_of(j[4], t[4]) AS kind, audit.text_of(j[5], t[5]) AS context_id,
+        audit.text_of(j[6], t[6]) AS principal, audit.text_of(j[7], t[7]) AS agent_id, audit.text_of(j[8], t[8]) AS state,
+        audit.text_of(j[9], t[9]) AS request_id, audit.text_of(j[10], t[10]) AS prev_hash, audit.text_of(j[11], t[11]) AS hash,
         CAST(j[12] AS VARCHAR) AS digest_version
     FROM read
 ), judged AS (
