@@ -123,10 +123,11 @@ class _Run:
 
     def results(self) -> list[CheckResult]:
         store, tables = self.store, self._tables()
+        warehouse = store.warehouse  # opened here, before anything runs beside this thread
         with ThreadPoolExecutor(2) as beside:
             # SQLite's own check and the load read the same finished copy; the load counts for nothing if the check fails.
             health = beside.submit(_health, store)
-            cleared = beside.submit(_cleared, store, self.selected, self.fast)
+            cleared = beside.submit(_cleared, store) if self._wants_fast() else None
             trouble: AuditError | None = None
             try:
                 self.say("loading tables")
@@ -136,7 +137,7 @@ class _Run:
                 trouble = error
             self.say("checking the file")
             messages, violations = health.result()
-            store.warehouse.fill("source.cleared_calls", [("scope", _TEXT)], cleared.result())
+            warehouse.fill("source.cleared_calls", [("scope", _TEXT)], cleared.result() if cleared else [])
         self.sound = not messages
         _describe(store, messages, violations, try_guards=self.sound)
         found = []
@@ -144,6 +145,12 @@ class _Run:
             self.say(f"{check.code} {check.title}")
             found.append(self._one(check, trouble))
         return found
+
+    def _wants_fast(self) -> bool:
+        store = self.store
+        if not self.fast or "mcp_calls" not in store.rows or store.generation.taken is None:
+            return False
+        return any("audit.chain_faults" in store.views.reads(r) for check in self.selected for r in check.relations())
 
     def _one(self, check: Check, trouble: AuditError | None) -> CheckResult:
         store, generation = self.store, self.store.generation
@@ -185,11 +192,8 @@ class _Run:
         return [ChainLine(*row) for row in rows]
 
 
-def _cleared(store: Store, selected: Sequence[Check], fast: bool) -> list[tuple[str]]:
+def _cleared(store: Store) -> list[tuple[str]]:
     """Principals whose chain in mcp_calls the fast verifier found without any fault; the others are looked at in SQL."""
-    reads = any("audit.chain_faults" in store.views.reads(r) for check in selected for r in check.relations())
-    if not fast or not reads or "mcp_calls" not in store.rows or store.generation.taken is None:
-        return []
     try:
         return [(chain.scope,) for chain in verify_calls(store.snapshot.path) if not chain.extents]
     except sqlite3.DatabaseError:

@@ -9,10 +9,10 @@ import signal
 import sys
 import tempfile
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import click
 import typer
@@ -21,7 +21,7 @@ from busbar_audit import checks as checking
 from busbar_audit import console
 from busbar_audit.audit import audit as run_audit
 from busbar_audit.errors import AuditError, UsageError
-from busbar_audit.result import Result, run_dict, version
+from busbar_audit.result import run_dict, version
 from busbar_audit.store import open_store
 from busbar_audit.text import printable
 from busbar_audit.verdict import Verdict
@@ -168,26 +168,28 @@ def audit(
     """Audit a store. The last line is one word: clean, findings or inconclusive."""
     with console.progress() as say, open_store(target, family=family, progress=say) as store:
         result = run_audit(store, only=only or (), skip=skip or (), as_of=_moment(as_of), fail_on=fail_on, progress=say)
+        document = run_dict([result])
         if out is not None:
-            from busbar_audit.reporting.publish import publish_result
+            from busbar_audit.reporting.runner import write_report
 
             say("writing the outputs")
-            publish_result(result, out)
-        say.done()
-        return _show(result, as_json, out)
+            write_report([result], out)
+    return _show(document, as_json, [] if out is None else [f"written   {printable(str(out))}"])
 
 
-def _show(result: Result, as_json: bool, out: Path | None) -> int:
+def _show(run: Mapping[str, Any], as_json: bool, written: Sequence[str]) -> int:
+    code: int = run["exit_code"]
     if as_json:
-        print(json.dumps(run_dict([result]), indent=1, ensure_ascii=True))
-        print(result.verdict, file=sys.stderr)
-        return result.exit_code
-    for line in console.result_lines(result):
+        print(json.dumps(run, indent=1, ensure_ascii=True))
+        print(run["verdict"], file=sys.stderr)
+        return code
+    for document in run["stores"]:
+        for line in console.document_lines(document):
+            print(line)
+    for line in (*run.get("incomplete", ()), *written):
         print(line)
-    if out is not None:
-        print(f"written   {printable(str(out))}")
-    print(result.verdict)
-    return result.exit_code
+    print(run["verdict"])
+    return code
 
 
 @app.command()
@@ -221,15 +223,7 @@ def report(
             fail_on=fail_on,
             progress=say,
         )
-    if as_json:
-        print(json.dumps(outcome.run, indent=1, ensure_ascii=True))
-        print(outcome.verdict, file=sys.stderr)
-        return outcome.exit_code
-    for line in outcome.lines:
-        print(line)
-    print(f"report    {printable(str(out / 'index.html'))}")
-    print(outcome.verdict)
-    return outcome.exit_code
+    return _show(outcome.run, as_json, [f"report    {printable(str(out / 'index.html'))}"])
 
 
 @app.command()

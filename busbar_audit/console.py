@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
-from busbar_audit.checks import Check
-from busbar_audit.findings import CheckResult, Outcome
-from busbar_audit.result import Result
+from busbar_audit.checks import Check, catalogue
+from busbar_audit.findings import Outcome
+from busbar_audit.queries import SEVERITIES
 from busbar_audit.store import Store
 from busbar_audit.text import printable
 
@@ -28,15 +30,16 @@ class Progress:
 
     def __init__(self) -> None:
         self._started = time.monotonic()
-        self._last = ""
+        self._last, self._said = "", 0.0
         self._live = sys.stderr.isatty()
 
     def __call__(self, text: str) -> None:
         """Say what is being done; nothing is printed in the first two seconds."""
         seconds = time.monotonic() - self._started
-        if seconds < _QUIET_SECONDS or text == self._last:
+        # A log gets a line now and then; a terminal shows each step in the same place.
+        if seconds < _QUIET_SECONDS or text == self._last or (not self._live and seconds - self._said < _QUIET_SECONDS):
             return
-        self._last = text
+        self._last, self._said = text, seconds
         line = f"{seconds:5.0f} s  {shown(text, 90)}"
         print(f"\r\x1b[K{line}" if self._live else line, end="" if self._live else "\n", file=sys.stderr, flush=True)
 
@@ -56,62 +59,71 @@ def progress() -> Iterator[Progress]:
         bar.done()
 
 
-def result_lines(result: Result) -> Iterator[str]:
-    """The result of one store, gravest first; the last line is not the verdict word, that is the command's."""
-    store, snapshot = result.store, result.store.snapshot
-    yield f"{store.name} · {shown(store.target.label)}"
-    wal = snapshot.source_state.wal_bytes
+def document_lines(document: Mapping[str, Any]) -> Iterator[str]:
+    """The result of one store (the content of result.json), gravest first; the verdict word is the command's to print."""
+    store, snapshot, requested = document["store"], document["snapshot"], document["requested"]
+    number = store["generation"]
+    name = f"v{number}" if number is not None else f"of unknown generation (user_version {store['stamp']})"
+    yield f"{store['family']} {store['engine']} {name} · {shown(store['location'])}"
+    wal = snapshot["source"]["wal_bytes"]
     yield (
-        f"copy      {snapshot.taken_at:%Y-%m-%d %H:%M:%S} UTC by {snapshot.method}, {snapshot.size:,} bytes"
+        f"copy      {snapshot['taken_at']} by {snapshot['method']}, {snapshot['bytes']:,} bytes"
         + (f", WAL of {wal:,} bytes included" if wal else "")
-        + f", SHA-256 {snapshot.sha256[:16]}…"
+        + f", SHA-256 {snapshot['sha256'][:16]}…"
     )
-    run = sum(r.outcome in (Outcome.PASS, Outcome.FINDING) for r in result.results)
-    left = f", {len(result.left_out)} left out on request" if result.left_out else ""
-    yield f"requested {len(result.results)} checks as of {result.requested['as_of']}{left}; {run} of them ran"
-    rows, seen = sum(a.rows for a in result.account), sum(a.examined for a in result.account)
-    yield f"account   {rows:,} rows in {len(result.account)} tables = {seen:,} examined + {rows - seen:,} not examined"
-    for line in result.account:
-        for reason, count in line.not_examined.items():
-            yield f"          {shown(line.table)}: {count:,} not examined ({reason})"
-    yield from _chain_lines(result)
-    found = [r for r in result.results if r.outcome is Outcome.FINDING]
+    covered = document["covered"]
+    left = f", {len(covered['not_selected'])} left out on request" if covered["not_selected"] else ""
+    yield (
+        f"requested {covered['checks_selected']} checks as of {requested['as_of']}{left}; "
+        f"{covered['checks_run']} of them looked at rows"
+    )
+    account = document["account"]
+    rows, seen = sum(line["rows"] for line in account), sum(line["examined"] for line in account)
+    yield f"account   {rows:,} rows in {len(account)} tables = {seen:,} examined + {rows - seen:,} not examined"
+    for line in account:
+        for reason, count in line["not_examined"].items():
+            yield f"          {shown(line['table'])}: {count:,} not examined ({reason})"
+    yield from _chain_lines(document["chains"]["totals"])
+    found = [check for check in document["checks"] if check["outcome"] == Outcome.FINDING]
     if found:
-        total = ", ".join(f"{count:,} {severity}" for severity, count in result.by_severity().items() if count)
-        yield f"findings  {total}"
-        order = list(result.by_severity())
-        for check in sorted(found, key=lambda r: (order.index(r.severity), r.code)):
+        total: Counter[str] = Counter()
+        for check in found:
+            total.update(check["by_severity"])
+        yield "findings  " + ", ".join(f"{total[s]:,} {s}" for s in SEVERITIES if total[s])
+        for check in sorted(found, key=lambda c: (SEVERITIES.index(c["severity"]), c["code"])):
             yield from _finding_lines(check)
-    yield from _not_checked_lines(result)
-    yield f"verdict   {'; '.join(result.reasons)}"
+    yield from _not_checked_lines(document["checks"])
+    yield f"verdict   {'; '.join(document['reasons'])}"
 
 
-def _chain_lines(result: Result) -> Iterator[str]:
-    populations = result.as_dict()["chains"]["totals"]
-    for name, total in populations.items():
+def _chain_lines(totals: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    for name, total in totals.items():
         states = ", ".join(f"{count:,} {state}" for state, count in total.items() if state not in ("chains", "records"))
-        yield f"chains    {name}: {total['chains']:,} chains, {total['records']:,} records: {states}"
-    if any(c.verdict == "intact-unanchored" for c in result.chains):
+        yield f"chains    {name}: {total['chains']:,} with {total['records']:,} records: {states}"
+    if any("intact-unanchored" in total for total in totals.values()):
         yield "          unanchored: nothing outside the store vouches for the end of these chains"
 
 
-def _finding_lines(check: CheckResult) -> Iterator[str]:
-    yield f"  {check.severity.upper():8}  {check.code}  {check.title}"
-    for sample in check.samples[:_SHOWN]:
-        where = shown(f"{sample.subject} {sample.place}" if sample.place != sample.subject else sample.subject, 120)
-        extent = "" if sample.first_seq is None else f" [{sample.first_seq}..{sample.last_seq}]"
-        yield f"            {where}{extent}: {shown(sample.detail)}"
-    if check.findings > _SHOWN:
-        yield f"            and {check.findings - _SHOWN:,} more"
-    if check.reason:
-        yield f"            in part only: {shown(check.reason)}"
-    yield f"            next: {check.next}"
+def _finding_lines(check: Mapping[str, Any]) -> Iterator[str]:
+    yield f"  {check['severity'].upper():8}  {check['code']}  {check['title']}"
+    for sample in check["samples"][:_SHOWN]:
+        subject, place = sample["subject"], sample["place"]
+        where = shown(subject if place == subject else f"{subject} {place}", 120)
+        extent = "" if sample["first_seq"] is None else f" [{sample['first_seq']}..{sample['last_seq']}]"
+        yield f"            {where}{extent}: {shown(sample['detail'])}"
+    if check["findings"] > _SHOWN:
+        yield f"            and {check['findings'] - _SHOWN:,} more"
+    if check["reason"]:
+        yield f"            in part only: {shown(check['reason'])}"
+    runbook = next((c.query.header["next"] for c in catalogue() if c.code == check["code"]), "")
+    yield f"            next: {runbook}"
 
 
-def _not_checked_lines(result: Result) -> Iterator[str]:
+def _not_checked_lines(checks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     groups: dict[tuple[str, str], list[str]] = {}
-    for check in result.not_checked():
-        groups.setdefault((str(check.outcome), check.reason), []).append(check.code)
+    for check in checks:
+        if check["outcome"] not in (Outcome.PASS, Outcome.FINDING):
+            groups.setdefault((check["outcome"], check["reason"]), []).append(check["code"])
     for (outcome, reason), codes in groups.items():
         names = ", ".join(codes[:8]) + (f" and {len(codes) - 8} more" if len(codes) > 8 else "")
         yield f"not checked ({outcome.replace('_', ' ')}: {shown(reason)}): {names}"

@@ -42,7 +42,7 @@ def run_directory() -> Iterator[Path]:
     try:
         parent = Path(os.environ.get(VARIABLE) or tempfile.gettempdir()).resolve()
         remove_abandoned(parent)
-        path, lock = _create(parent)
+        path, lock = create(parent)
     except OSError as error:
         raise SnapshotError(
             f"No private directory can be made: {error.strerror}: {printable(error.filename or '')}.",
@@ -52,7 +52,7 @@ def run_directory() -> Iterator[Path]:
     try:
         yield path
     finally:
-        _remove(path)
+        remove(path)
         os.close(lock)
 
 
@@ -68,7 +68,7 @@ def remove_abandoned(parent: Path) -> int:
     return removed
 
 
-def _create(parent: Path) -> tuple[Path, int]:
+def create(parent: Path) -> tuple[Path, int]:
     """Make the directory and take its lock.
 
     Another run may look at the directory at any moment. Before the lock is taken it may take the directory for an
@@ -112,13 +112,13 @@ def _remove_if_abandoned(path: Path) -> bool:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # BlockingIOError: its run is alive
         if not os.path.samestat(os.fstat(lock), (path / _LOCK).lstat()):
             return False
-        _remove(path)
+        remove(path)
         return not path.exists()
     finally:
         os.close(lock)
 
 
-def _remove(path: Path) -> None:
+def remove(path: Path) -> None:
     """Remove the directory, its lock last: if this is cut off in the middle, the next run can go on."""
     with contextlib.suppress(OSError):
         for entry in list(path.iterdir()):

@@ -25,11 +25,11 @@ def socket_directory(private: Path) -> Iterator[Path]:
         return
     parent = Path(tempfile.gettempdir()) if len(tempfile.gettempdir()) < _LONGEST_SOCKET // 2 else Path("/tmp")  # noqa: S108
     rundir.remove_abandoned(parent)
-    short, lock = rundir._create(parent)
+    short, lock = rundir.create(parent)
     try:
         yield short
     finally:
-        rundir._remove(short)
+        rundir.remove(short)
         os.close(lock)
 
 

@@ -46,7 +46,7 @@ def published(out: str | os.PathLike[str]) -> Iterator[Path]:
         _put_back(place)
         require_ours(place)
         rundir.remove_abandoned(place.parent)
-        private, lock = rundir._create(place.parent)
+        private, lock = rundir.create(place.parent)
     try:
         report = private / "report"
         with _told(place):
@@ -56,7 +56,7 @@ def published(out: str | os.PathLike[str]) -> Iterator[Path]:
             require_ours(place)
             _swap(report, place, private / "old")
     finally:
-        rundir._remove(private)
+        rundir.remove(private)
         os.close(lock)
 
 

@@ -101,15 +101,13 @@ def _try(con: sqlite3.Connection, guard: Guard) -> Iterator[Probe]:
 
 def _act(con: sqlite3.Connection, guard: Guard, row: Sequence[object]) -> str:
     match = " AND ".join(f"{column} IS ?" for column in guard.key)
-    verb = (
-        f"UPDATE {guard.table} SET {guard.touch} = {guard.touch}"
-        if guard.action == "update"
-        else f"DELETE FROM {guard.table}"
-    )
+    # Names are our own, values are bound.
+    update = f"UPDATE {guard.table} SET {guard.touch} = {guard.touch} WHERE {match}"  # noqa: S608
+    delete = f"DELETE FROM {guard.table} WHERE {match}"  # noqa: S608
     con.execute("SAVEPOINT tried")
     con.set_progress_handler(lambda: 1, _STEPS)
     try:
-        con.execute(f"{verb} WHERE {match}", tuple(row))  # noqa: S608 - our own names, values bound
+        con.execute(update if guard.action == "update" else delete, tuple(row))
     except sqlite3.IntegrityError:
         return "refused"
     except sqlite3.Error as error:

@@ -1,0 +1,95 @@
+"""The demo: sample stores, audited and reported, with the verdict each of them has to get."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from busbar_audit.errors import OutputExists
+from busbar_audit.synth import plant, write_busbar
+from busbar_audit.text import printable
+from busbar_audit.verdict import Verdict
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A store of the demo: what it shows, how it is written, which faults it gets, the verdict it has to get."""
+
+    name: str
+    shows: str
+    options: dict[str, Any]
+    faults: tuple[str, ...]
+    verdict: Verdict
+
+
+SAMPLES = (
+    Sample("healthy", "a gateway of generation 9 in normal use", {"generation": 9}, (), Verdict.CLEAN),
+    Sample(
+        "tampered",
+        "the same, with a call edited, calls and an audit record deleted, and a guard dropped",
+        {"generation": 9},
+        ("mcp_calls_edited", "mcp_calls_range_deleted", "audit_log_deleted", "no_audit_log_no_delete"),
+        Verdict.FINDINGS,
+    ),
+    Sample(
+        "purged",
+        "generation 8 after a purge of old calls: heads are missing, nothing is called tampering",
+        {"generation": 8, "odd": ("purged_head",)},
+        (),
+        Verdict.FINDINGS,
+    ),
+    Sample(
+        "upgraded",
+        "generation 12, upgraded from 9, call chains begun anew",
+        {"generation": 12, "bodies": "migrated"},
+        (),
+        Verdict.CLEAN,
+    ),
+    Sample("empty", "a store that kept nothing", {"generation": 9, "odd": ("empty",)}, (), Verdict.INCONCLUSIVE),
+)
+
+
+def run(out: Path, say: Callable[[str], None]) -> tuple[list[str], int]:
+    """Write the sample stores under `out`, audit and report each.
+
+    Returns
+    -------
+    lines for the user, and 0 if every store got the verdict it has to get, else 3.
+
+    Raises
+    ------
+    OutputExists : a folder of the demo holds something else.
+    """
+    from busbar_audit.reporting.runner import report
+
+    lines, right = [], True
+    stores = out / "stores"
+    stores.mkdir(parents=True, exist_ok=True)
+    for sample in SAMPLES:
+        say(f"store {sample.name}")
+        path = stores / f"{sample.name}.db"
+        _clear(path)
+        written = write_busbar(path, **{"seed": 7, "calls": 3000, "tasks": 60, "audits": 300, **sample.options})
+        for fault in sample.faults:
+            plant(path, fault)
+        outcome = report(path, out / sample.name, as_of=written.end, progress=say)
+        as_told = outcome.verdict is sample.verdict
+        right = right and as_told
+        note = "" if as_told else f"  EXPECTED {sample.verdict}"
+        lines.append(f"{sample.name:9}  {outcome.verdict:12}  {sample.shows}{note}")
+        lines.append(f"           {printable(str((out / sample.name / 'index.html').absolute()))}")
+    lines.append("")
+    lines.append(
+        "Open one of these pages in a browser; beside it lie result.json, junit.xml, metrics.prom and findings.parquet."
+    )
+    return lines, 0 if right else 3
+
+
+def _clear(path: Path) -> None:
+    """Remove the store of an earlier demo; anything that is no SQLite file stays."""
+    if path.exists() and path.read_bytes()[:15] != b"SQLite format 3":
+        raise OutputExists(f"{printable(str(path))} is not a store of an earlier demo.", "", "Name another --out.")
+    for suffix in ("", "-wal", "-shm"):
+        Path(f"{path}{suffix}").unlink(missing_ok=True)
