@@ -28,9 +28,9 @@ SAMPLES = (
     Sample("healthy", "a gateway of generation 9 in normal use", {"generation": 9}, (), Verdict.CLEAN),
     Sample(
         "tampered",
-        "the same, with a call edited, calls and an audit record deleted, and a guard dropped",
+        "the same, with calls deleted, an audit record edited, a task event re-hashed, and a guard dropped",
         {"generation": 9},
-        ("mcp_calls_edited", "mcp_calls_range_deleted", "audit_log_deleted", "no_audit_log_no_delete"),
+        ("mcp_calls_range_deleted", "audit_log_edited", "task_events_rehashed", "no_audit_log_no_delete"),
         Verdict.FINDINGS,
     ),
     Sample(

@@ -7,8 +7,8 @@ CREATE OR REPLACE MACRO audit.framed_text(t) AS CASE
     ELSE unhex(printf('%016x', strlen(t))) || encode(t)
 END;
 
--- An integer as a frame of length eight. A negative number stands for the unsigned one with the same bits.
-CREATE OR REPLACE MACRO audit.framed_int(i) AS unhex('0000000000000008' || printf('%016x', i));
+-- A 64-bit integer (BIGINT or UBIGINT) as a frame of length eight. A negative number stands for the unsigned one with the same bits.
+CREATE OR REPLACE MACRO audit.framed_int(i) AS unhex('0000000000000008') || CAST(CAST(i AS BIT) AS BLOB);
 
 -- A signed 64-bit integer as the unsigned one with the same bits.
 CREATE OR REPLACE MACRO audit.unsigned(i) AS

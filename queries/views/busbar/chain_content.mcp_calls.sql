@@ -8,9 +8,9 @@ WITH digested AS (
             audit.framed_text(r.prev_hash) || audit.framed_text(c.principal) || audit.framed_int(r.seq) || audit.framed_int(r.ts)
             || audit.framed_text(c.server) || audit.framed_text(c.tool) || audit.framed_text(c.outcome) || audit.framed_text(c.reason)
             || audit.framed_text(c.tool_digest) || audit.framed_int(c.pin_generation)) END AS digest
-    FROM audit.calls AS c JOIN raw.mcp_calls AS r ON r._row = c.row
     -- Chains that the fast verifier proved whole need not be digested again; without it the table is empty.
-    WHERE c.population = 'mcp_calls' AND c.scope NOT IN (SELECT scope FROM source.cleared_calls)
+    FROM (SELECT * FROM audit.calls AS a ANTI JOIN source.cleared_calls AS w ON w.scope = a.scope WHERE a.population = 'mcp_calls') AS c
+    JOIN raw.mcp_calls AS r ON r._row = c.row
 )
 SELECT 'mcp_calls' AS population, scope, seq, row, digest FROM digested
 WHERE scope IS NOT NULL AND seq IS NOT NULL AND (NOT decodable OR digest <> hash)
