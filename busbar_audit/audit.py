@@ -7,7 +7,6 @@ import time
 import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -238,10 +237,7 @@ def _describe(
         [("table_name", _TEXT), ("row_key", _TEXT), ("parent", _TEXT)],
         [(v.table, str(v.rowid), v.parent) for v in violations],
     )
-    probes = []
-    if try_guards:
-        with suppress(OSError):
-            probes = probe(store.snapshot.path, busbar.GUARDS, frozenset(store.rows))
+    probes = probe(store.snapshot.path, busbar.GUARDS, frozenset(store.rows)) if try_guards else []
     warehouse.fill(
         "source.probes",
         [("trigger_name", _TEXT), ("table_name", _TEXT), ("action", _TEXT), ("record", _TEXT), ("outcome", _TEXT)],

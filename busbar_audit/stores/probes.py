@@ -1,18 +1,19 @@
 """Trying the append-only triggers: the second proof beside reading their text.
 
-Works on the private copy only, inside a savepoint that is always rolled back.
+Works on the private copy only, each try inside a transaction that is always rolled back.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 # A trigger of a hostile store may loop for ever; this many virtual machine steps are far more than an honest one needs.
 _STEPS = 5_000_000
+NO_ROW = "not tried: no such row"
 
 
 @dataclass(frozen=True)
@@ -66,37 +67,43 @@ def probe(copy: Path, guards: Sequence[Guard], tables: frozenset[str]) -> list[P
         con.execute("PRAGMA cache_spill = OFF")
         for guard in guards:
             if guard.table in tables:
-                con.execute("BEGIN")
-                try:
-                    results.extend(_try(con, guard))
-                finally:
-                    if con.in_transaction:
-                        con.execute("ROLLBACK")
+                results.extend(_try(con, guard, record) for record in ("first", "last", "inserted"))
     return results
 
 
-def _try(con: sqlite3.Connection, guard: Guard) -> Iterator[Probe]:
-    key = ", ".join(guard.key)
-    down = ", ".join(f"{column} DESC" for column in guard.key)
-    for record, order in (("first", key), ("last", down)):
-        row = con.execute(
-            f"SELECT {key} FROM {guard.table} WHERE {guard.where} ORDER BY {order} LIMIT 1"  # noqa: S608 - our own names
-        ).fetchone()
-        outcome = _act(con, guard, row) if row else "not tried: no such row"
-        yield Probe(guard.trigger, guard.table, guard.action, record, outcome)
-    names = ", ".join(name for name, _ in guard.sample)
-    marks = ", ".join("?" * len(guard.sample))
-    values = dict(guard.sample)
+def _try(con: sqlite3.Connection, guard: Guard, record: str) -> Probe:
+    # A transaction for each try: an interrupted statement ends the one it is in, and nothing may be committed after it.
+    con.execute("BEGIN")
+    con.set_progress_handler(lambda: 1, _STEPS)
     try:
-        con.execute(
-            f"INSERT INTO {guard.table} ({names}) VALUES ({marks})",  # noqa: S608 - our own names
-            tuple(values.values()),
-        )
+        row = _inserted(con, guard) if record == "inserted" else _found(con, guard, descending=record == "last")
+        outcome = NO_ROW if row is None else _act(con, guard, row)
     except sqlite3.Error as error:
-        outcome = f"not tried: the row could not be inserted ({type(error).__name__})"
-    else:
-        outcome = _act(con, guard, tuple(values[column] for column in guard.key))
-    yield Probe(guard.trigger, guard.table, guard.action, "inserted", outcome)
+        outcome = f"not tried: {type(error).__name__}"
+    finally:
+        con.set_progress_handler(None, 0)
+        if con.in_transaction:
+            con.execute("ROLLBACK")
+    return Probe(guard.trigger, guard.table, guard.action, record, outcome)
+
+
+def _found(con: sqlite3.Connection, guard: Guard, *, descending: bool) -> tuple[object, ...] | None:
+    order = ", ".join(f"{column} DESC" if descending else column for column in guard.key)
+    key = ", ".join(guard.key)
+    row: tuple[object, ...] | None = con.execute(
+        f"SELECT {key} FROM {guard.table} WHERE {guard.where} ORDER BY {order} LIMIT 1"  # noqa: S608 - our own names
+    ).fetchone()
+    return row
+
+
+def _inserted(con: sqlite3.Connection, guard: Guard) -> tuple[object, ...]:
+    values = dict(guard.sample)
+    names, marks = ", ".join(values), ", ".join("?" * len(values))
+    con.execute(
+        f"INSERT INTO {guard.table} ({names}) VALUES ({marks})",  # noqa: S608 - our own names, values bound
+        tuple(values.values()),
+    )
+    return tuple(values[column] for column in guard.key)
 
 
 def _act(con: sqlite3.Connection, guard: Guard, row: Sequence[object]) -> str:
@@ -104,18 +111,8 @@ def _act(con: sqlite3.Connection, guard: Guard, row: Sequence[object]) -> str:
     # Names are our own, values are bound.
     update = f"UPDATE {guard.table} SET {guard.touch} = {guard.touch} WHERE {match}"  # noqa: S608
     delete = f"DELETE FROM {guard.table} WHERE {match}"  # noqa: S608
-    con.execute("SAVEPOINT tried")
-    con.set_progress_handler(lambda: 1, _STEPS)
     try:
         con.execute(update if guard.action == "update" else delete, tuple(row))
     except sqlite3.IntegrityError:
         return "refused"
-    except sqlite3.Error as error:
-        return f"not tried: {type(error).__name__}"
-    else:
-        return "allowed"
-    finally:
-        con.set_progress_handler(None, 0)
-        if con.in_transaction:
-            con.execute("ROLLBACK TO tried")
-            con.execute("RELEASE tried")
+    return "allowed"

@@ -19,4 +19,11 @@ FROM source.probes
 -- A trigger that is missing or altered is named above already.
 WHERE outcome = 'allowed' AND trigger_name NOT IN (SELECT name FROM source.differences WHERE kind IN ('trigger-missing', 'trigger-differs'))
 GROUP BY table_name, trigger_name, action
+UNION ALL
+SELECT table_name, trigger_name, NULL, NULL, count(*), 'could not be tried on the copy: ' || action || ' of the '
+    || string_agg(record, ', ' ORDER BY record) || ' row: ' || replace(min(outcome), 'not tried: ', ''), 'medium'
+FROM source.probes
+WHERE starts_with(outcome, 'not tried') AND outcome <> 'not tried: no such row'
+    AND trigger_name NOT IN (SELECT name FROM source.differences WHERE kind IN ('trigger-missing', 'trigger-differs'))
+GROUP BY table_name, trigger_name, action
 ORDER BY subject, place, first_seq, last_seq, detail
