@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
@@ -10,17 +11,17 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
-import click
 import typer
 
 from busbar_audit import checks as checking
 from busbar_audit import console
 from busbar_audit.audit import audit as run_audit
-from busbar_audit.errors import AuditError, UsageError
+from busbar_audit.errors import AuditError, ReportError, UsageError
 from busbar_audit.result import run_dict, version
 from busbar_audit.store import open_store
 from busbar_audit.text import printable
@@ -49,16 +50,33 @@ FailOnOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result alone; the last word goes to stderr.")]
 
+# Typer carries a click of its own or uses the installed one, depending on its release; this is the one it raises.
+_CallError: Any = typer.BadParameter.__base__
+
 
 def main() -> None:
     """Run the command; every way out has one of the four exit codes."""
     signal.signal(signal.SIGTERM, _terminated)
+    _open_streams()
     code = _guarded(sys.argv[1:])
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError as error:
+            # Python would try again at its end and then end with 120.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+            if stream is sys.stdout and not isinstance(error, BrokenPipeError):
+                code = code or 3
     sys.exit(code)
+
+
+def _open_streams() -> None:
+    """A closed stream becomes one that swallows, and a character it has no code for is written out."""
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - for the whole run
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _terminated(number: int, frame: object) -> None:
@@ -67,34 +85,39 @@ def _terminated(number: int, frame: object) -> None:
 
 
 def _guarded(arguments: Sequence[str]) -> int:
-    judging = bool(arguments) and arguments[0] in ("audit", "report")
+    judging = bool(arguments) and arguments[0] in ("audit", "report", "rehearse")
     try:
         outcome = app(args=list(arguments), standalone_mode=False)
         return outcome if isinstance(outcome, int) else 0
-    except click.exceptions.Exit as ended:
+    except typer.Exit as ended:
         return ended.exit_code
-    except click.exceptions.UsageError as error:
+    except _CallError as error:
         error.show(file=sys.stderr)
         return 2
     except AuditError as error:
-        print(f"busbar-audit: {printable(str(error), keep=chr(10))}", file=sys.stderr)
+        _complain(f"busbar-audit: {error}")
         return _last_word(arguments, judging, error.exit_code)
-    except (KeyboardInterrupt, click.exceptions.Abort):
-        print("busbar-audit: interrupted; nothing was published.", file=sys.stderr)
+    except (KeyboardInterrupt, typer.Abort):
+        _complain("busbar-audit: interrupted; nothing was published.")
         return _last_word(arguments, judging, 3)
     except BrokenPipeError:
         return 3
     except Exception:
-        print(printable(traceback.format_exc(), keep="\n"), file=sys.stderr)
-        print(
-            "busbar-audit: a fault of this program, not of the store. Nothing is said about the store.", file=sys.stderr
-        )
+        _complain(traceback.format_exc())
+        _complain("busbar-audit: a fault of this program, not of the store. Nothing is said about the store.")
         return _last_word(arguments, judging, 3)
+
+
+def _complain(text: str) -> None:
+    # A stderr that cannot be written must not turn the exit code into Python's own 1.
+    with suppress(OSError):
+        print(printable(text, keep="\n"), file=sys.stderr)
 
 
 def _last_word(arguments: Sequence[str], judging: bool, code: int) -> int:
     if judging and code == 3:
-        print(Verdict.INCONCLUSIVE, file=sys.stderr if "--json" in arguments else sys.stdout)
+        with suppress(OSError):
+            print(Verdict.INCONCLUSIVE, file=sys.stderr if "--json" in arguments else sys.stdout)
     return code
 
 
@@ -179,17 +202,31 @@ def audit(
 
 def _show(run: Mapping[str, Any], as_json: bool, written: Sequence[str]) -> int:
     code: int = run["exit_code"]
+    try:
+        _print_run(run, as_json, written)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        pass  # the reader has seen enough, as `head` does; the verdict stands
+    except OSError as error:
+        raise ReportError(
+            f"The result cannot be written to standard output: {error.strerror}.",
+            "A place with room for it.",
+            "Run the audit again; what --out named has been written.",
+        ) from None
+    return code
+
+
+def _print_run(run: Mapping[str, Any], as_json: bool, written: Sequence[str]) -> None:
     if as_json:
         print(json.dumps(run, indent=1, ensure_ascii=True))
         print(run["verdict"], file=sys.stderr)
-        return code
+        return
     for document in run["stores"]:
         for line in console.document_lines(document):
             print(line)
     for line in (*run.get("incomplete", ()), *written):
         print(line)
     print(run["verdict"])
-    return code
 
 
 @app.command()
@@ -262,6 +299,44 @@ def synth(
         ):
             print(line)
     return 0
+
+
+@app.command()
+def rehearse(
+    target: TargetArgument,
+    restart_proof: Annotated[
+        bool, typer.Option("--restart-proof", help="Prove that the store keeps what it accepts across a restart.")
+    ] = False,
+    write: Annotated[str | None, typer.Option(metavar="CMD", help="Writes some records through the gateway.")] = None,
+    restart: Annotated[str | None, typer.Option(metavar="CMD", help="Restarts the gateway.")] = None,
+    read: Annotated[str | None, typer.Option(metavar="CMD", help="Reads the records back through the gateway.")] = None,
+    purge: Annotated[str | None, typer.Option(metavar="CMD", help="Runs the gateway's purge.")] = None,
+    timeout: Annotated[float, typer.Option(help="Seconds for each command.")] = 120.0,
+    shell: Annotated[bool, typer.Option("--shell", help="Run the commands by /bin/sh.")] = False,
+    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder for the outputs.")] = None,
+    as_json: JsonOption = False,
+) -> int:
+    """Rehearse on a store; this version has the restart proof."""
+    if not restart_proof or write is None or restart is None:
+        raise UsageError(
+            "rehearse needs --restart-proof with --write CMD and --restart CMD.", "This version has no other rehearsal."
+        )
+    from busbar_audit.rehearsal.restart import Commands, Proof
+    from busbar_audit.rehearsal.restart import restart_proof as prove
+
+    documents: list[Mapping[str, Any]] = []
+
+    def keep(proof: Proof) -> None:
+        documents.append(run_dict([proof.result]))
+        if out is not None:
+            from busbar_audit.reporting.runner import write_report
+
+            write_report([proof.result], out)
+
+    with console.progress() as say:
+        proof = prove(target, Commands(write, restart, read, purge, timeout, shell), keep=keep, progress=say)
+    written = [f"{name:9} {printable(str(ended))}" for name, ended in proof.ran]
+    return _show(documents[0], as_json, written + ([] if out is None else [f"written   {printable(str(out))}"]))
 
 
 @app.command()
