@@ -206,6 +206,8 @@ class _Run:
             return []
         try:
             store.views.make(relation, self.values)
+        except duckdb.InterruptException:
+            raise
         except duckdb.Error:
             # A table without a column that chains are made of: the checks over it say so, each by itself.
             return None

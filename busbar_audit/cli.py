@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import shutil
-import signal
 import sys
 import tempfile
-import traceback
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,13 +15,12 @@ from typing import Annotated, Any
 import typer
 
 from busbar_audit import checks as checking
-from busbar_audit import console
+from busbar_audit import console, exits
 from busbar_audit.audit import audit as run_audit
-from busbar_audit.errors import AuditError, ReportError, UsageError
+from busbar_audit.errors import ReportError, UsageError
 from busbar_audit.result import run_dict, version
 from busbar_audit.store import open_store
 from busbar_audit.text import printable
-from busbar_audit.verdict import Verdict
 
 app = typer.Typer(
     name="busbar-audit",
@@ -50,75 +45,19 @@ FailOnOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result alone; the last word goes to stderr.")]
 
-# Typer carries a click of its own or uses the installed one, depending on its release; this is the one it raises.
-_CallError: Any = typer.BadParameter.__base__
-
 
 def main() -> None:
     """Run the command; every way out has one of the four exit codes."""
-    signal.signal(signal.SIGTERM, _terminated)
-    _open_streams()
-    code = _guarded(sys.argv[1:])
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except OSError as error:
-            # Python would try again at its end and then end with 120.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-            if stream is sys.stdout and not isinstance(error, BrokenPipeError):
-                code = code or 3
-    sys.exit(code)
+    arguments = sys.argv[1:]
 
+    def call() -> object:
+        # Not by calling `app`: Typer would turn an interrupt into 130 and a closed pipe into 1.
+        command = typer.main.get_command(app)
+        with command.make_context("busbar-audit", list(arguments)) as context:
+            return command.invoke(context)
 
-def _open_streams() -> None:
-    """A closed stream becomes one that swallows, and a character it has no code for is written out."""
-    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - for the whole run
-    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
-
-
-def _terminated(number: int, frame: object) -> None:
-    # As an exception, so that private copies are removed on the way out.
-    raise KeyboardInterrupt
-
-
-def _guarded(arguments: Sequence[str]) -> int:
     judging = bool(arguments) and arguments[0] in ("audit", "report", "rehearse")
-    try:
-        outcome = app(args=list(arguments), standalone_mode=False)
-        return outcome if isinstance(outcome, int) else 0
-    except typer.Exit as ended:
-        return ended.exit_code
-    except _CallError as error:
-        error.show(file=sys.stderr)
-        return 2
-    except AuditError as error:
-        _complain(f"busbar-audit: {error}")
-        return _last_word(arguments, judging, error.exit_code)
-    except (KeyboardInterrupt, typer.Abort):
-        _complain("busbar-audit: interrupted; nothing was published.")
-        return _last_word(arguments, judging, 3)
-    except BrokenPipeError:
-        return 3
-    except Exception:
-        _complain(traceback.format_exc())
-        _complain("busbar-audit: a fault of this program, not of the store. Nothing is said about the store.")
-        return _last_word(arguments, judging, 3)
-
-
-def _complain(text: str) -> None:
-    # A stderr that cannot be written must not turn the exit code into Python's own 1.
-    with suppress(OSError):
-        print(printable(text, keep="\n"), file=sys.stderr)
-
-
-def _last_word(arguments: Sequence[str], judging: bool, code: int) -> int:
-    if judging and code == 3:
-        with suppress(OSError):
-            print(Verdict.INCONCLUSIVE, file=sys.stderr if "--json" in arguments else sys.stdout)
-    return code
+    sys.exit(exits.run(call, judging=judging, word_to_stderr="--json" in arguments))
 
 
 def _moment(text: str | None) -> datetime | None:

@@ -161,6 +161,8 @@ class Warehouse:
                 reader = cursor.fetch_record_batch()
                 self.con.register("arriving", reader)
                 self.con.execute(_insert_sql(table))
+            except duckdb.InterruptException:
+                raise
             except (adbc.Error, duckdb.Error, pa.ArrowException) as error:
                 raise WarehouseError(f"Table {table.name} of the copy cannot be loaded: {error}.") from error
             finally:
