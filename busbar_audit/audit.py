@@ -84,7 +84,7 @@ def audit(
     run = _Run(store, selected, values, say, fast)
     results = run.results()
     say("settling the account")
-    account = _account(store, selected, results)
+    account = _account(store, selected, results, run.not_loaded)
     chains = run.chains()
     evidence = None if chains is None else sum(line.records for line in chains)
     verdict, reasons = judge(results, account, fail_on, evidence)
@@ -132,6 +132,7 @@ class _Run:
         self.store, self.selected, self.values, self.say, self.fast = store, selected, values, say, fast
         self.sound = False
         self.tables = self._tables()
+        self.not_loaded: dict[str, AuditError] = {}
 
     def results(self) -> list[CheckResult]:
         store, tables = self.store, self.tables
@@ -140,13 +141,12 @@ class _Run:
             # SQLite's own check and the load read the same finished copy; the load counts for nothing if the check fails.
             health = beside.submit(_health, store)
             cleared = beside.submit(_cleared, store) if self._wants_fast() else None
-            trouble: AuditError | None = None
-            try:
-                self.say("loading tables")
-                if tables:
-                    store.load(*tables)
-            except AuditError as error:
-                trouble = error
+            self.say("loading tables")
+            for table in tables:
+                try:
+                    store.load(table)
+                except AuditError as error:
+                    self.not_loaded[table] = error
             self.say("checking the file")
             messages, violations = health.result()
             warehouse.fill("source.cleared_calls", [("scope", _TEXT)], cleared.result() if cleared else [])
@@ -155,7 +155,7 @@ class _Run:
         found = []
         for check in self.selected:
             self.say(f"{check.code} {check.title}")
-            found.append(self._one(check, trouble))
+            found.append(self._one(check))
         return found
 
     def _wants_fast(self) -> bool:
@@ -164,7 +164,7 @@ class _Run:
             return False
         return any("audit.chain_faults" in store.views.reads(r) for check in self.selected for r in check.relations())
 
-    def _one(self, check: Check, trouble: AuditError | None) -> CheckResult:
+    def _one(self, check: Check) -> CheckResult:
         store, generation = self.store, self.store.generation
         if check.code not in _ALWAYS:
             if not self.sound:
@@ -174,8 +174,9 @@ class _Run:
                 return checks.result(
                     check, Outcome.COULD_NOT_RUN, f"generation {generation.stamp} is not known, {known}"
                 )
-            if trouble is not None:
-                return checks.result(check, Outcome.COULD_NOT_RUN, str(trouble).splitlines()[0])
+            if lacking := sorted(self._wanted(check) & self.not_loaded.keys()):
+                reason = str(self.not_loaded[lacking[0]]).splitlines()[0]
+                return checks.result(check, Outcome.COULD_NOT_RUN, reason)
         elif not self.sound and check.code != "BUS-S01":
             return checks.result(check, Outcome.COULD_NOT_RUN, _DAMAGED)
         return checks.run(check, store, store.views, self.values)
@@ -186,13 +187,17 @@ class _Run:
             return []
         wanted: set[str] = set()
         for check in self.selected:
-            if checks.not_applicable(check, store, self.values):
-                continue
-            if check.query.header.get("loads") == "all":
-                wanted |= {name for name in store.rows if store.state_of(name) != "unknown"}
-            for relation in check.relations():
-                wanted |= store.views.tables_of(relation)
+            if not checks.not_applicable(check, store, self.values):
+                wanted |= self._wanted(check)
         return sorted(wanted & set(store.rows))
+
+    def _wanted(self, check: Check) -> set[str]:
+        """Tables that one check is made from."""
+        store = self.store
+        wanted = set[str]().union(*(store.views.tables_of(relation) for relation in check.relations()))
+        if check.query.header.get("loads") == "all":
+            wanted |= {name for name in store.rows if store.state_of(name) != "unknown"}
+        return wanted
 
     def chains(self) -> list[ChainLine] | None:
         """Every chain with its verdict; None where this run did not look at all chains, or could not."""
@@ -272,7 +277,9 @@ def _describe(
     )
 
 
-def _account(store: Store, selected: Sequence[Check], results: Sequence[CheckResult]) -> list[AccountLine]:
+def _account(
+    store: Store, selected: Sequence[Check], results: Sequence[CheckResult], not_loaded: Collection[str]
+) -> list[AccountLine]:
     ran: set[str] = set()
     for check, ended in zip(selected, results, strict=True):
         if ended.outcome in (Outcome.PASS, Outcome.FINDING, Outcome.NOTHING_TO_CHECK):
@@ -285,7 +292,8 @@ def _account(store: Store, selected: Sequence[Check], results: Sequence[CheckRes
             missed = {"rejected": loaded.rejected} if loaded.rejected else {}
             lines.append(AccountLine(name, rows, loaded.rows - loaded.rejected, missed))
         else:
-            lines.append(AccountLine(name, rows, 0, {_why_not(store, name): rows} if rows else {}))
+            reason = "could not be loaded" if name in not_loaded else _why_not(store, name)
+            lines.append(AccountLine(name, rows, 0, {reason: rows} if rows else {}))
     return lines
 
 

@@ -23,6 +23,8 @@ import pyarrow as pa
 from busbar_audit.errors import WarehouseError
 
 BATCH_BYTES = 64 << 20
+# A value this wide is rare. Reading JSON of it takes some forty times its size for a moment, counted against the limit.
+_WIDE, _WIDE_FACTOR, _MOST = 4 << 20, 50, 4 << 30
 # From so many rows on a detour by Arrow is faster than one statement a row.
 _MANY = 200
 _TYPES = {"text": "VARCHAR", "integer": "BIGINT", "blob": "BLOB", "real": "DOUBLE"}
@@ -70,14 +72,14 @@ class Loaded:
 
 
 class Warehouse:
-    """A DuckDB file with bounded memory in a private directory."""
+    """A DuckDB file with bounded memory (in bytes) in a private directory."""
 
-    def __init__(self, directory: Path, *, memory: str = "450MB", threads: int = 2) -> None:
+    def __init__(self, directory: Path, *, memory: int = 450_000_000, threads: int = 2) -> None:
         self.path = directory / "warehouse.duckdb"
         self.con = duckdb.connect(
             str(self.path),
             config={
-                "memory_limit": memory,
+                "memory_limit": f"{memory}B",
                 "threads": threads,
                 "temp_directory": str(directory / "spill"),
                 "preserve_insertion_order": False,
@@ -93,6 +95,7 @@ class Warehouse:
             "CREATE TABLE raw.rejects (table_name VARCHAR, row_key VARCHAR, column_name VARCHAR, reason VARCHAR)"
         )
         self.loaded: dict[str, Loaded] = {}
+        self._memory = self._limit = memory
 
     def close(self) -> None:
         """Close the DuckDB file."""
@@ -124,13 +127,26 @@ class Warehouse:
         ------
         WarehouseError : the table could not be read, or the counts differ.
         """
+        try:
+            self.loaded[table.name] = self._load(snapshot, table)
+        except BaseException:
+            # A table that is not loaded does not exist; half of one would be worse.
+            self.con.execute(f"DROP TABLE IF EXISTS raw.{quoted(table.name)}")
+            raise
+        return self.loaded[table.name]
+
+    def _load(self, snapshot: Path, table: SourceTable) -> Loaded:
         started = time.perf_counter()
         with closing(read_only(snapshot)) as con:
             try:
                 count, widest = con.execute(_extent_sql(table)).fetchone()
             except sqlite3.DatabaseError as error:
                 raise WarehouseError(f"Table {table.name} of the copy cannot be read: {error}.") from error
-        self.con.execute(_create_sql(table))
+        try:
+            self.con.execute(_create_sql(table))
+        except duckdb.CatalogException as error:
+            raise WarehouseError(f"Table {table.name} cannot be loaded: {error}.") from error
+        self._make_room(widest or 0)
         if count:
             self._copy(snapshot, table, max(1, min(65536, BATCH_BYTES // max(1, widest or 1))))
         target = f"raw.{quoted(table.name)}"
@@ -145,8 +161,14 @@ class Warehouse:
             )
         if rejected:
             self._explain(snapshot, table)
-        self.loaded[table.name] = Loaded(table.name, loaded, rejected, time.perf_counter() - started)
-        return self.loaded[table.name]
+        return Loaded(table.name, loaded, rejected, time.perf_counter() - started)
+
+    def _make_room(self, widest: int) -> None:
+        """Raise the limit for a store with a very wide row, so that one row does not keep the others from being checked."""
+        needed = min(self._memory + _WIDE_FACTOR * widest, _MOST)
+        if widest > _WIDE and needed > self._limit:
+            self.con.execute(f"SET memory_limit = '{needed}B'")
+            self._limit = needed
 
     def _copy(self, snapshot: Path, table: SourceTable, batch_rows: int) -> None:
         # Imported here: it costs 0.1 s that `checks` and `--help` need not pay.
