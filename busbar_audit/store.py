@@ -6,7 +6,7 @@ import html
 import os
 import sqlite3
 from collections.abc import Callable, Iterable
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -15,6 +15,7 @@ import duckdb
 
 from busbar_audit.errors import NotADatabase, UnknownFamily, UsageError
 from busbar_audit.rundir import run_directory
+from busbar_audit.snapshot.connect import primary_code
 from busbar_audit.snapshot.sqlite import Snapshot, take_snapshot
 from busbar_audit.stores import busbar
 from busbar_audit.stores.busbar import Generation
@@ -85,17 +86,28 @@ def _read(copy: Path, label: str) -> tuple[Shape, int, dict[str, int]]:
         with closing(sqlite3.connect(f"{copy.absolute().as_uri()}?mode=ro", uri=True)) as con:
             found = read(con)
             stamp = con.execute("PRAGMA user_version").fetchone()[0]
-            counts = {
-                name: con.execute(f"SELECT count(*) FROM {quoted(name)}").fetchone()[0]  # noqa: S608 - quoted name
-                for name in found.tables
-            }
-            return found, stamp, counts
+            return found, stamp, {name: _rows(con, name) for name in found.tables}
     except sqlite3.DatabaseError as error:
         raise NotADatabase(
             f"{label}: SQLite cannot read the schema of the copy: {error}.",
             "Expected a readable SQLite database.",
             "The file is damaged, encrypted or cut short. Nothing was checked; restore it from a backup.",
         ) from error
+
+
+def _rows(con: sqlite3.Connection, table: str) -> int:
+    """Rows of a table; of a damaged one those before the damage, so that its integrity can still be told."""
+    try:
+        count: int = con.execute(f"SELECT count(*) FROM {quoted(table)}").fetchone()[0]  # noqa: S608 - quoted name
+        return count
+    except sqlite3.DatabaseError as error:
+        if primary_code(error) != sqlite3.SQLITE_CORRUPT:
+            raise
+    count = 0
+    with suppress(sqlite3.DatabaseError):
+        for _ in con.execute(f"SELECT 1 FROM {quoted(table)}"):  # noqa: S608
+            count += 1
+    return count
 
 
 def _listing(tables: Iterable[str]) -> str:
@@ -206,6 +218,9 @@ class Store:
         wanted = {column.name: column for column in known.columns} if known else {}
         columns = []
         for column in there.columns:
+            # A column that no check knows is named by BUS-S06 and stays out: its name may be one of ours.
+            if known and column.name not in wanted and not column.pk_position:
+                continue
             shape = wanted.get(column.name, column)
             kind = _KINDS.get(shape.type.upper(), "text")
             columns.append(SourceColumn(column.name, kind, not (shape.notnull or shape.pk_position)))
