@@ -9,7 +9,7 @@ import os
 import re
 import stat
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
@@ -37,6 +37,7 @@ class Target:
     label : safe to print and to store: no password, no control characters.
     given : what the user wrote, safe to print as well.
     conninfo : PostgreSQL only: the connection words as given, password included; never shown.
+    schema : PostgreSQL only: where the store is; None for the only one that holds a store.
     """
 
     kind: Literal["sqlite", "postgres"]
@@ -44,6 +45,20 @@ class Target:
     label: str
     given: str = ""
     conninfo: str | None = field(default=None, repr=False, compare=False)
+    schema: str | None = None
+
+    def in_schema(self, schema: str) -> Target:
+        """Return the same database with one schema named.
+
+        Raises
+        ------
+        UsageError
+            The target is a SQLite file.
+        """
+        if self.kind != "postgres":
+            raise UsageError(f"--schema {printable(schema)} with {self.label}.", "A schema is for PostgreSQL only.")
+        label = self.label if self.schema is None else self.label.removesuffix(f", schema {printable(self.schema)}")
+        return replace(self, label=f"{label}, schema {printable(schema)}", schema=schema)
 
     def sqlite_file(self) -> Path:
         """Return the path of the SQLite file.
@@ -56,8 +71,8 @@ class Target:
         if self.path is None:
             raise NotAStore(
                 f"{self.label} is a PostgreSQL database.",
-                "This version reads SQLite stores only; PostgreSQL stores are not readable by it.",
-                "Nothing was checked. Name a SQLite store, or use a later version.",
+                "A SQLite file is expected here.",
+                "Nothing was checked. Name a SQLite store.",
             )
         return self.path
 
