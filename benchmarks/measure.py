@@ -24,7 +24,7 @@ def run(*command: str) -> Figures:
     child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     while child.poll() is None:
         peak = max(peak, sum(_resident(pid) for pid in _tree(child.pid)))
-        time.sleep(0.02)
+        time.sleep(0.1)
     seconds = time.perf_counter() - started
     if child.returncode not in (0, 1, 3):
         print(child.stdout.read() if child.stdout else "", file=sys.stderr)

@@ -9,6 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Any
 
+import duckdb
+
 from busbar_audit import checks, queries
 from busbar_audit.checks import Check
 from busbar_audit.errors import AuditError, UsageError
@@ -25,6 +27,8 @@ _DAMAGED = "the file is damaged (BUS-S01)"
 _TEXT = "VARCHAR"
 
 Progress = Callable[[str], None]
+# phase, subject, scope, place, state, digest of one row in one of the copies of a restart proof
+RestartRow = tuple[str, str, str, str, str | None, str]
 
 
 def audit(
@@ -36,6 +40,7 @@ def audit(
     fail_on: str = "medium",
     progress: Progress | None = None,
     fast: bool = True,
+    restart: Sequence[RestartRow] | None = None,
 ) -> Result:
     """Audit an opened store.
 
@@ -45,6 +50,7 @@ def audit(
     as_of : the clock of all checks, an aware datetime or unix seconds; by default the time of the copy.
     fail_on : severity from which a finding makes the verdict `findings`.
     progress : called with a line of text at each longer step.
+    restart : rows of the copies of a restart proof; without them its checks do not apply.
     fast : let the fast verifier clear whole call chains; without it SQL recomputes every digest.
 
     Returns
@@ -63,14 +69,20 @@ def audit(
     selected, left_out = checks.select(store, only, skip)
     clock = _seconds(store.source.taken_at if as_of is None else as_of)
     values: dict[str, Any] = {"as_of": clock}
+    if restart is not None:
+        values["--restart-proof"] = True
+    store.warehouse.fill(
+        "source.restart_rows",
+        [(name, _TEXT) for name in ("phase", "subject", "scope", "place", "state", "digest")],
+        restart or (),
+    )
 
     run = _Run(store, selected, values, say, fast)
     results = run.results()
     say("settling the account")
     account = _account(store, selected, results)
-    chain_checks = any(check.area == "chains" for check in selected)
-    chains = run.chains() if chain_checks else []
-    evidence = sum(line.records for line in chains) if chain_checks and run.sound else None
+    chains = run.chains()
+    evidence = None if chains is None else sum(line.records for line in chains)
     verdict, reasons = judge(results, account, fail_on, evidence)
     return Result(
         store=store,
@@ -86,7 +98,7 @@ def audit(
         },
         left_out=[check.code for check in left_out],
         account=account,
-        chains=chains,
+        chains=chains or [],
         results=results,
         verdict=verdict,
         reasons=reasons,
@@ -115,9 +127,10 @@ class _Run:
     ) -> None:
         self.store, self.selected, self.values, self.say, self.fast = store, selected, values, say, fast
         self.sound = False
+        self.tables = self._tables()
 
     def results(self) -> list[CheckResult]:
-        store, tables = self.store, self._tables()
+        store, tables = self.store, self.tables
         warehouse = store.warehouse  # opened here, before anything runs beside this thread
         with ThreadPoolExecutor(2) as beside:
             # SQLite's own check and the load read the same finished copy; the load counts for nothing if the check fails.
@@ -131,6 +144,7 @@ class _Run:
                 store.source.finish()
             except AuditError as error:
                 trouble = error
+                store.source.close()
             self.say("checking the file")
             messages, violations = health.result()
             warehouse.fill(
@@ -181,13 +195,24 @@ class _Run:
                 wanted |= store.views.tables_of(relation)
         return sorted(wanted & set(store.rows))
 
-    def chains(self) -> list[ChainLine]:
-        """Every chain with its verdict; empty where the chains could not be looked at."""
-        views = self.store.views
-        if not self.sound or self.store.generation.taken is None or views.missing("audit.chain_verdicts"):
+    def chains(self) -> list[ChainLine] | None:
+        """Every chain with its verdict; None where this run did not look at all chains, or could not."""
+        store, relation = self.store, "audit.chain_verdicts"
+        if not self.sound or store.generation.taken is None or all(c.area != "chains" for c in self.selected):
+            return None
+        # A few checks of this area need less than every population: the others are not loaded for them.
+        if not store.views.tables_of(relation) & set(store.rows) <= set(self.tables):
+            return None
+        if store.views.missing(relation):
             return []
-        views.make("audit.chain_verdicts", self.values)
-        rows = self.store.con.execute(queries.figure("chains").sql).fetchall()
+        try:
+            store.views.make(relation, self.values)
+        except duckdb.InterruptException:
+            raise
+        except duckdb.Error:
+            # A table without a column that chains are made of: the checks over it say so, each by itself.
+            return None
+        rows = store.con.execute(queries.figure("chains").sql).fetchall()
         return [ChainLine(*row) for row in rows]
 
 

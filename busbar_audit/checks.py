@@ -158,6 +158,8 @@ def run(check: Check, store: Store, views: Views, values: Mapping[str, Any]) -> 
             views.make(relation, values)
         examined = _count(store.con, check.examines)
         found = _findings(check, store.con, values)
+    except duckdb.InterruptException:
+        raise  # somebody stopped the run; that is no answer of this check
     except (duckdb.Error, AuditError) as error:
         first = str(error).splitlines()[0]
         return ended(Outcome.COULD_NOT_RUN, f"the query failed: {first}")

@@ -5,28 +5,24 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
 import sys
 import tempfile
-import traceback
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
-import click
 import typer
 
 from busbar_audit import checks as checking
-from busbar_audit import console
+from busbar_audit import console, exits
 from busbar_audit.audit import audit as run_audit
-from busbar_audit.errors import AuditError, UsageError
+from busbar_audit.errors import ReportError, UsageError
 from busbar_audit.result import run_dict, version
 from busbar_audit.store import find_stores, open_store
 from busbar_audit.target import parse_target
 from busbar_audit.text import printable
-from busbar_audit.verdict import Verdict
 
 app = typer.Typer(
     name="busbar-audit",
@@ -62,50 +58,16 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print the result alone
 
 def main() -> None:
     """Run the command; every way out has one of the four exit codes."""
-    signal.signal(signal.SIGTERM, _terminated)
-    code = _guarded(sys.argv[1:])
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    sys.exit(code)
+    arguments = sys.argv[1:]
 
+    def call() -> object:
+        # Not by calling `app`: Typer would turn an interrupt into 130 and a closed pipe into 1.
+        command = typer.main.get_command(app)
+        with command.make_context("busbar-audit", list(arguments)) as context:
+            return command.invoke(context)
 
-def _terminated(number: int, frame: object) -> None:
-    # As an exception, so that private copies are removed on the way out.
-    raise KeyboardInterrupt
-
-
-def _guarded(arguments: Sequence[str]) -> int:
-    judging = bool(arguments) and arguments[0] in ("audit", "report")
-    try:
-        outcome = app(args=list(arguments), standalone_mode=False)
-        return outcome if isinstance(outcome, int) else 0
-    except click.exceptions.Exit as ended:
-        return ended.exit_code
-    except click.exceptions.UsageError as error:
-        error.show(file=sys.stderr)
-        return 2
-    except AuditError as error:
-        print(f"busbar-audit: {printable(str(error), keep=chr(10))}", file=sys.stderr)
-        return _last_word(arguments, judging, error.exit_code)
-    except (KeyboardInterrupt, click.exceptions.Abort):
-        print("busbar-audit: interrupted; nothing was published.", file=sys.stderr)
-        return _last_word(arguments, judging, 3)
-    except BrokenPipeError:
-        return 3
-    except Exception:
-        print(printable(traceback.format_exc(), keep="\n"), file=sys.stderr)
-        print(
-            "busbar-audit: a fault of this program, not of the store. Nothing is said about the store.", file=sys.stderr
-        )
-        return _last_word(arguments, judging, 3)
-
-
-def _last_word(arguments: Sequence[str], judging: bool, code: int) -> int:
-    if judging and code == 3:
-        print(Verdict.INCONCLUSIVE, file=sys.stderr if "--json" in arguments else sys.stdout)
-    return code
+    judging = bool(arguments) and arguments[0] in ("audit", "report", "rehearse")
+    sys.exit(exits.run(call, judging=judging, word_to_stderr="--json" in arguments))
 
 
 def _moment(text: str | None) -> datetime | None:
@@ -196,17 +158,31 @@ def audit(
 
 def _show(run: Mapping[str, Any], as_json: bool, written: Sequence[str]) -> int:
     code: int = run["exit_code"]
+    try:
+        _print_run(run, as_json, written)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        pass  # the reader has seen enough, as `head` does; the verdict stands
+    except OSError as error:
+        raise ReportError(
+            f"The result cannot be written to standard output: {error.strerror}.",
+            "A place with room for it.",
+            "Run the audit again; what --out named has been written.",
+        ) from None
+    return code
+
+
+def _print_run(run: Mapping[str, Any], as_json: bool, written: Sequence[str]) -> None:
     if as_json:
         print(json.dumps(run, indent=1, ensure_ascii=True))
         print(run["verdict"], file=sys.stderr)
-        return code
+        return
     for document in run["stores"]:
         for line in console.document_lines(document):
             print(line)
     for line in (*run.get("incomplete", ()), *written):
         print(line)
     print(run["verdict"])
-    return code
 
 
 @app.command()
@@ -281,6 +257,44 @@ def synth(
         ):
             print(line)
     return 0
+
+
+@app.command()
+def rehearse(
+    target: TargetArgument,
+    restart_proof: Annotated[
+        bool, typer.Option("--restart-proof", help="Prove that the store keeps what it accepts across a restart.")
+    ] = False,
+    write: Annotated[str | None, typer.Option(metavar="CMD", help="Writes some records through the gateway.")] = None,
+    restart: Annotated[str | None, typer.Option(metavar="CMD", help="Restarts the gateway.")] = None,
+    read: Annotated[str | None, typer.Option(metavar="CMD", help="Reads the records back through the gateway.")] = None,
+    purge: Annotated[str | None, typer.Option(metavar="CMD", help="Runs the gateway's purge.")] = None,
+    timeout: Annotated[float, typer.Option(help="Seconds for each command.")] = 120.0,
+    shell: Annotated[bool, typer.Option("--shell", help="Run the commands by /bin/sh.")] = False,
+    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder for the outputs.")] = None,
+    as_json: JsonOption = False,
+) -> int:
+    """Rehearse on a store; this version has the restart proof."""
+    if not restart_proof or write is None or restart is None:
+        raise UsageError(
+            "rehearse needs --restart-proof with --write CMD and --restart CMD.", "This version has no other rehearsal."
+        )
+    from busbar_audit.rehearsal.restart import Commands, Proof
+    from busbar_audit.rehearsal.restart import restart_proof as prove
+
+    documents: list[Mapping[str, Any]] = []
+
+    def keep(proof: Proof) -> None:
+        documents.append(run_dict([proof.result]))
+        if out is not None:
+            from busbar_audit.reporting.runner import write_report
+
+            write_report([proof.result], out)
+
+    with console.progress() as say:
+        proof = prove(target, Commands(write, restart, read, purge, timeout, shell), keep=keep, progress=say)
+    written = [f"{name:9} {printable(str(ended))}" for name, ended in proof.ran]
+    return _show(documents[0], as_json, written + ([] if out is None else [f"written   {printable(str(out))}"]))
 
 
 @app.command()

@@ -51,7 +51,8 @@ def server() -> Iterator[Server]:
 
 
 def _codes(result: Result) -> set[str]:
-    return set(result.codes())
+    """Codes of findings; legal states that are worth a look are left out."""
+    return {code for code in result.codes() if result.check(code).severity != "info"}
 
 
 @pytest.mark.parametrize("base", BASES)
@@ -71,13 +72,33 @@ def test_a_clean_store_is_clean(server: Server, base: str) -> None:
     assert set(document["chains"]["totals"]) == expected
 
 
+@pytest.mark.parametrize("generation", [6, 10, 11])
+def test_every_query_works_on_the_empty_shape(server: Server, generation: int) -> None:
+    name = server.new(f"empty_{generation}")
+    write_busbar_pg(server.uri(name), "busbar", generation=generation, odd=("empty",))
+    with open_store(server.uri(name)) as store:
+        store.load()
+        result = audit(store, as_of=AS_OF)
+        for view in store.views.names():
+            store.view(view)
+    assert result.exit_code == 3
+    for ended in result.results:
+        assert ended.outcome is not Outcome.COULD_NOT_RUN, (ended.code, ended.reason)
+        if ended.outcome is Outcome.NOT_APPLICABLE:
+            assert ended.reason.startswith(("needs ", "not for ")), (ended.code, ended.reason)
+
+
 # name, base, statements, exactly these codes
 _BODY = "convert_to(replace(convert_from(body, 'UTF8'), {}), 'UTF8')"
 _ONE = "kind = 'call' AND parent = (SELECT min(parent) FROM plane_chain WHERE kind = 'call') AND seq = {}"
 _RENUMBERED = _BODY.format("'\"seq\":5,', '\"seq\":99,'")
+_REFUSED = _BODY.format("'dispatched', 'refused'")
+_TASK = "kind = 'task' AND id = (SELECT min(id) FROM plane_records WHERE kind = 'task')"
+_CREDENTIAL = "id = (SELECT min(id) FROM credentials)"
+_KEY = "id = (SELECT min(id) FROM keys WHERE deleted_at IS NULL)"
 FAULTS: list[tuple[str, str, list[str], set[str]]] = [
     ("audit edited", "v6", ["UPDATE audit_log SET action = 'x' WHERE seq = 5"], {"BUS-C01"}),
-    ("audit deleted", "v6", ["DELETE FROM audit_log WHERE seq = 7"], {"BUS-C03"}),
+    ("audit deleted", "v6", ["DELETE FROM audit_log WHERE seq = 7"], {"BUS-C03", "BUS-D04"}),
     ("audit head deleted", "v6", ["DELETE FROM audit_log WHERE seq <= 3"], {"BUS-C04"}),
     ("audit hash replaced", "v6", ["UPDATE audit_log SET hash = repeat('a', 64) WHERE seq = 9"], {"BUS-C01", "BUS-C02"}),
     ("audit relinked", "v6", ["UPDATE audit_log SET prev_hash = repeat('b', 64) WHERE seq = 9"], {"BUS-C01", "BUS-C02"}),
@@ -100,9 +121,10 @@ FAULTS: list[tuple[str, str, list[str], set[str]]] = [
     ("key without primary key", "v10", ["ALTER TABLE plane_tokens DROP CONSTRAINT plane_tokens_pkey"], {"BUS-S06"}),
     ("typed table left", "v10", ["CREATE TABLE tasks (task_id text)", "INSERT INTO tasks VALUES ('t1')"], {"BUS-S10"}),
     ("typed table left empty", "v10", ["CREATE TABLE tasks (task_id text)"], set()),
-    ("call edited", "v10", [f"UPDATE plane_chain SET body = {_BODY.format(chr(39) + 'dispatched' + chr(39) + ', ' + chr(39) + 'refused' + chr(39))} "
-        "WHERE kind = 'call' AND (parent, seq) = (SELECT parent, seq FROM plane_chain WHERE kind = 'call' AND "
-        "convert_from(body, 'UTF8') LIKE '%dispatched%' ORDER BY parent, seq LIMIT 1)"], {"BUS-C01", "BUS-M03"}),
+    ("call edited", "v10", [f"UPDATE plane_chain SET body = {_REFUSED} WHERE kind = 'call' AND (parent, seq) = "
+        "(SELECT parent, seq FROM plane_chain WHERE kind = 'call' AND convert_from(body, 'UTF8') LIKE '%dispatched%' "
+        "ORDER BY parent, seq LIMIT 1)"],
+        {"BUS-C01", "BUS-M03"}),
     ("call deleted", "v10", [f"DELETE FROM plane_chain WHERE {_ONE.format(5)}"], {"BUS-C03"}),
     ("call row renumbered in its body", "v10", [f"UPDATE plane_chain SET body = {_RENUMBERED} WHERE {_ONE.format(5)}"],
         {"BUS-C01", "BUS-C16"}),
@@ -113,12 +135,42 @@ FAULTS: list[tuple[str, str, list[str], set[str]]] = [
         "(SELECT min(parent) FROM plane_chain WHERE kind = 'task_event' AND seq = 2)"], {"BUS-C22"}),
     ("neutral call edited", "v10n", [f"UPDATE plane_chain SET body = {_RENUMBERED} WHERE {_ONE.format(5)}"],
         {"BUS-C01", "BUS-C16"}),
-    ("neutral audit deleted", "v10n", ["DELETE FROM plane_chain WHERE kind = 'audit' AND seq = 4"], {"BUS-C03"}),
+    ("neutral audit deleted", "v10n", ["DELETE FROM plane_chain WHERE kind = 'audit' AND seq = 4"],
+        {"BUS-C03", "BUS-C14", "BUS-D04"}),
     ("call by a principal without key", "v11", ["DELETE FROM credentials", "DELETE FROM keys WHERE id = "
-        "(SELECT min(parent) FROM plane_chain WHERE kind = 'call')"], {"BUS-M08"}),
+        "(SELECT min(parent) FROM plane_chain WHERE kind = 'call')"], {"BUS-M08", "BUS-K09"}),
     ("calls after revocation", "v11", ["INSERT INTO denylist SELECT min(parent), 'x', 1600000000 FROM plane_chain "
         "WHERE kind = 'call'"], {"BUS-M09"}),
     ("v11 table gone", "v11", ["DROP TABLE store_sessions"], {"BUS-S06"}),
+    ("credential of a deleted key", "v10", [f"UPDATE credentials SET key_id = 'vk_retired' WHERE {_CREDENTIAL}"],
+        {"BUS-K01"}),
+    ("deleted before made", "v6", ["UPDATE keys SET deleted_at = 5 WHERE deleted_at IS NOT NULL"], {"BUS-K02"}),
+    ("undated denial", "v6", ["UPDATE denylist SET created_at = 0"], {"BUS-K03"}),
+    ("grants unreadable", "v10", [f"UPDATE keys SET allowed_scopes_by_kind = '[1]' WHERE {_KEY}"], {"BUS-K06"}),
+    ("plain secret", "v6", [f"UPDATE credentials SET secret = 'v1:plain:x' WHERE {_CREDENTIAL}"], {"BUS-K08"}),
+    ("orphan metering", "v11", ["UPDATE usage_metering SET key_id = 'gone' WHERE (key_id, bucket, model) = "
+        "(SELECT key_id, bucket, model FROM usage_metering ORDER BY 1, 2, 3 LIMIT 1)",
+        "DELETE FROM usage_metering_units"], {"BUS-K09", "BUS-U07"}),
+    ("tokens without requests", "v6", ["DELETE FROM usage_windows WHERE (bucket_id, window_start) = "
+        "(SELECT bucket_id, window_start FROM usage_windows ORDER BY 1, 2 DESC LIMIT 1)"], {"BUS-U01"}),
+    ("overbilled", "v6", ["UPDATE usage_metering SET billable_requests = requests + 1 WHERE (key_id, bucket, model) = "
+        "(SELECT key_id, bucket, model FROM usage_metering ORDER BY 1, 2, 3 LIMIT 1)"], {"BUS-U03"}),
+    ("negative", "v10", ["UPDATE usage_ledger_units SET count = -1"], {"BUS-U05"}),
+    ("bucket no day", "v6", ["UPDATE usage_metering SET bucket = bucket + 7 WHERE (key_id, bucket, model) = "
+        "(SELECT key_id, bucket, model FROM usage_metering ORDER BY 1, 2 DESC, 3 LIMIT 1)"], {"BUS-U06"}),
+    ("units without usage", "v10", ["UPDATE usage_ledger_units SET model = 'gone'"], {"BUS-U08"}),
+    ("reserved unit", "v10", ["UPDATE usage_metering_units SET unit = 'input'"], {"BUS-U09"}),
+    ("journal gap", "v11", ["DELETE FROM store_journal WHERE stream = 'node-1' AND seq = 3"], {"BUS-U12"}),
+    ("slice without slot", "v11", ["INSERT INTO money_slices (slot, remaining) VALUES ('gone', 1)"], {"BUS-U12"}),
+    ("task without events", "v10", [f"DELETE FROM plane_chain WHERE kind = 'task_event' AND parent = "
+        f"(SELECT id FROM plane_records WHERE {_TASK})"], {"BUS-T02"}),
+    ("events without task", "v10", [f"DELETE FROM plane_records WHERE {_TASK}"], {"BUS-T01"}),
+    ("task marked as finished", "v10", ["UPDATE plane_records SET disposition = CASE disposition WHEN 'active' THEN 'terminal' "
+        f"ELSE 'active' END WHERE {_TASK}"], {"BUS-T17"}),
+    ("task at a number", "v10", [f"UPDATE plane_records SET seq = 3 WHERE {_TASK}"], {"BUS-T18"}),
+    ("token kinds mixed", "v10", ["INSERT INTO plane_tokens VALUES ('ask', 'n', 1700600000)"], {"BUS-A01"}),
+    ("long-lived token", "v10", ["UPDATE plane_tokens SET expires_at = 4000000000"], {"BUS-A02"}),
+    ("audit outcome", "v6", ["UPDATE audit_log SET outcome = 'maybe' WHERE seq = 24"], {"BUS-C01", "BUS-D03"}),
 ]  # fmt: skip
 
 
@@ -127,9 +179,7 @@ def test_a_fault_is_found_and_nothing_else(server: Server, base: str, statements
     name = server.copy_of(base)
     server.run(name, *statements)
     result = judged(server.uri(name))
-    # Checks without a PostgreSQL fault here may report the same fault from another side.
-    known = {"BUS-C", "BUS-M", "BUS-S"}
-    assert {code for code in _codes(result) if code[:5] in known} == codes, result
+    assert _codes(result) == codes, result
     assert all(line.adds_up for line in result.account)
 
 
@@ -161,6 +211,12 @@ def test_the_same_store_on_both_engines(server: Server, tmp_path: Path) -> None:
         "DELETE FROM plane_records WHERE kind = 'task_event' AND seq = 2",
         "UPDATE plane_records SET ts = 0 WHERE kind = 'audit' AND seq = 6",
         "UPDATE store_revision SET revision = 1",
+        "UPDATE credentials SET secret = 'v1:plain:x'",
+        "UPDATE usage_metering SET billable_requests = requests + 5",
+        "DELETE FROM usage_windows WHERE model = '' AND bucket_id = (SELECT min(bucket_id) FROM usage_windows)",
+        "UPDATE usage_window_units SET count = -4, unit = 'output'",
+        "UPDATE plane_records SET disposition = 'terminal', seq = 4 WHERE kind = 'task'",
+        "UPDATE keys SET scope_grants = '{\"pool\":[]}' WHERE id = (SELECT min(id) FROM keys)",
     ]
     for number, statements in enumerate(((), faults)):
         path = tmp_path / f"{number}.db"
@@ -171,7 +227,7 @@ def test_the_same_store_on_both_engines(server: Server, tmp_path: Path) -> None:
             con.commit()
         name = server.new(f"twin_{number}")
         copy_rows(path, server.uri(name), "busbar", 10)
-        ours = ("BUS-C", "BUS-M", "BUS-S12")
+        ours = ("BUS-C", "BUS-M", "BUS-T", "BUS-A", "BUS-K", "BUS-U", "BUS-D", "BUS-S02", "BUS-S12")
         seen = []
         for target in (str(path), server.uri(name)):
             with open_store(target) as store:
@@ -185,10 +241,12 @@ def test_the_same_store_on_both_engines(server: Server, tmp_path: Path) -> None:
                 seen.append((found, result.chains, outcomes))
         assert seen[0][0] == seen[1][0]
         assert seen[0][1] == seen[1][1]
-        both = seen[0][2].keys() - {"BUS-C20", "BUS-M02", "BUS-M06"}
-        # A view that only reads mcp_calls is not for this engine; every other check looks at as many rows.
-        assert {c: seen[0][2][c] for c in both} == {c: seen[1][2][c] for c in both}
-        assert bool(seen[0][0]) == bool(statements)
+        both = seen[0][2].keys() - {"BUS-C20", "BUS-M02", "BUS-M06", "BUS-U02"}
+        # What is about one engine's way to write is not for the other; every other check looks at as many rows.
+        tables = {"BUS-S02"}  # it counts the tables
+        assert {c: seen[0][2][c] for c in both - tables} == {c: seen[1][2][c] for c in both - tables}
+        graver = {code for code, severity, *_ in seen[0][0] if severity != "info"}
+        assert (len(graver) > 12) if statements else not graver
 
 
 def test_values_are_exact(server: Server) -> None:
@@ -269,11 +327,11 @@ def test_catalog_and_rows_are_of_one_moment(server: Server) -> None:
 def test_a_truncated_table_is_not_taken_for_an_empty_one(server: Server) -> None:
     name = server.copy_of("v6")
     with open_store(server.uri(name)) as store:
-        server.run(name, "SET lock_timeout = '2s'")
         # Counting took a lock on every table; a table that was rewritten before that shows by its file.
-        with server.connect(name) as con, pytest.raises(psycopg.errors.LockNotAvailable):
+        with server.connect(name) as con:
             con.execute("SET lock_timeout = '200ms'")
-            con.execute("TRUNCATE busbar.audit_log")
+            with pytest.raises(psycopg.errors.LockNotAvailable):
+                con.execute("TRUNCATE busbar.audit_log")
         assert audit(store, as_of=AS_OF).exit_code == 0
     snapshot = open_postgres(server.uri(name))
     try:
@@ -300,8 +358,10 @@ def test_consistent_under_writers(server: Server) -> None:
                 with con.transaction():
                     con.execute("UPDATE busbar.store_revision SET revision = revision + 1")
                     con.execute(
-                        "INSERT INTO busbar.keys (id, generation_hash, name, created_at, revision) SELECT %s, 'h', '', 1700000000, "
-                        "revision FROM busbar.store_revision", (f"w{number}_{turn}",))  # fmt: skip
+                        "INSERT INTO busbar.keys (id, generation_hash, name, created_at, revision) "
+                        "SELECT %s, 'h', '', 1700000000, revision FROM busbar.store_revision",
+                        (f"w{number}_{turn}",),
+                    )
                     con.execute("INSERT INTO busbar.usage_windows VALUES (%s, 1, 1, 1)", (f"w{number}_{turn}",))
                 written[0] += 1
 
@@ -389,7 +449,7 @@ def test_faults_outweigh_a_lacking_table(server: Server) -> None:
                "GRANT SELECT ON ALL TABLES IN SCHEMA busbar TO busbar_auditor",
                "REVOKE SELECT ON keys FROM busbar_auditor", "UPDATE audit_log SET action = 'x' WHERE seq = 2")  # fmt: skip
     result = judged(server.uri(name, "busbar_auditor"))
-    assert (result.exit_code, _codes(result)) == (1, {"BUS-C01", "BUS-C15"} & _codes(result) | {"BUS-C01"})
+    assert (result.exit_code, _codes(result)) == (1, {"BUS-C01"})
 
 
 def test_row_level_security_hides_nothing_unsaid(server: Server, auditor: str) -> None:
@@ -446,7 +506,7 @@ def test_a_lost_connection_gives_no_half_verdict(server: Server) -> None:
         result = audit(store, as_of=AS_OF)
     assert result.exit_code == 3
     assert "connection was lost" in result.check("BUS-C01").reason
-    assert not result.codes()
+    assert not _codes(result)
 
 
 def test_a_connection_lost_after_the_last_table_counts_as_lost(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -604,5 +664,7 @@ def test_the_fixture_of_the_project(server: Server) -> None:
         assert store.name == "busbar postgres v6"
         assert store.differences == ()
         result = audit(store, as_of=AS_OF)
-        assert not {code for code in result.codes() if code[:5] in ("BUS-C", "BUS-S")}
+        # The fixture keeps its secret in clear text, and more.
+        assert not {code for code in _codes(result) if code[:5] in ("BUS-C", "BUS-S", "BUS-U")}
+        assert "BUS-K08" in _codes(result)
         assert [(c.scope, c.records, c.verdict) for c in result.chains] == [("audit_log", 2, "intact-unanchored")]

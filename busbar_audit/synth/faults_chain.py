@@ -125,13 +125,13 @@ def _edit_two(c: sqlite3.Connection, place: Place, chain: list[Record], r: Recor
 
 def _delete(c: sqlite3.Connection, place: Place, chain: list[Record], r: Record) -> Planted:
     delete(c, r.population, r.scope, r.seq, r.seq)
-    return at(r, *(("C03", "D04") if place.population == "audit_log" else ("C03",)))
+    return at(r, *(("C03", "D04") if place.population in ("audit_log", "audit") else ("C03",)))
 
 
 def _delete_range(c: sqlite3.Connection, place: Place, chain: list[Record], r: Record) -> Planted:
     last = chain[chain.index(r) + 4].seq if len(chain) > chain.index(r) + 5 else r.seq
     delete(c, r.population, r.scope, r.seq - 3, last)
-    short = ("C03", "D04") if place.population == "audit_log" else ("C03",)
+    short = ("C03", "D04") if place.population in ("audit_log", "audit") else ("C03",)
     return at(r, *short, first=r.seq - 3, last=last, count=last - r.seq + 4)
 
 

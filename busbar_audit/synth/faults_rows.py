@@ -16,6 +16,12 @@ from busbar_audit.synth.records import delete, insert, reseal, save, unguarded
 _OLD, _NEW, _ALL = (8, 9), (10, 11, 12), tuple(range(5, 13))
 _COPY = {"bodies": "migrated", "odd": ("audit_copy",)}
 _METER = "INSERT INTO usage_metering (bucket, key_id, provider, model) VALUES ('{}', '{}', 'openai', 'gpt-x')"
+_BOB = "WHERE id = 'vk_bob'"
+# A tripled row is billed as before, so that nothing but the comparison of both sides can see it.
+_METERED_DAY = (
+    "UPDATE usage_metering SET requests = {0}, billable_requests = 0 WHERE key_id = 'vk_alice' AND bucket = "
+    "(SELECT max(bucket) FROM usage_metering WHERE bucket < '1700200000')"
+)
 _CREDENTIAL = "WHERE id = (SELECT min(id) FROM credentials)"
 _BUDGET = "INSERT INTO usage_windows VALUES (1699920000, 'budget:eng', '', {}, {}, {}, 0, 0, 0)"
 
@@ -84,6 +90,38 @@ def _with_guard(c: sqlite3.Connection) -> Planted:
     return planted
 
 
+# ---- approvals, durability -----------------------------------------------------------------------------------------
+
+
+def _use_unrecorded(name: str, generations: tuple[int, ...], table: str) -> Fault:
+    where = place(name)
+
+    def apply(c: sqlite3.Connection) -> Planted:
+        chain = chain_of(c, where)
+        plain, last = middle(where, chain), chain[-1]
+        asked = replace(plain, seq=last.seq + 1, ts=last.ts + 1, prev_hash=last.hash)
+        asked = asked.edit(outcome="refused", reason="caller_ask_pending", request_id="req-ask")
+        asked = asked.edit(pin_generation=max(r.fields["pin_generation"] for r in chain))
+        asked = replace(asked, hash=asked.digest())
+        done = replace(asked, seq=asked.seq + 1, ts=asked.ts + 20, prev_hash=asked.hash)
+        done = done.edit(outcome="dispatched", reason="", request_id="req-done")
+        insert(c, asked)
+        insert(c, replace(done, hash=done.digest()))
+        c.execute(f"DELETE FROM {table}")
+        return at(asked, "A04")
+
+    return by_function(f"{name}_use_unrecorded", f"{name}: an approval was used, none is stored", generations, apply)
+
+
+def _expired(table: str, columns: str) -> str:
+    return (
+        f"INSERT INTO {table} WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 150) "
+        f"SELECT {columns}, 1700000000 + i FROM n"
+    )
+
+
+_STOPPED = 1_700_000_000 + 3 * 86_400
+
 FAULTS: tuple[Fault, ...] = (
     by_function("audit_copy_partial", "kind audit: the copy of audit_log stopped early", _NEW, _partial_copy, _COPY),
     by_function("audit_copy_differs", "kind audit: the copy differs, sealed again", _NEW, _other_copy, _COPY),
@@ -112,7 +150,75 @@ FAULTS: tuple[Fault, ...] = (
         "A02",
         "INSERT INTO spent_ask_states VALUES ('nonce_long', 4000000000)",
     ),
+    by_sql(
+        "approvals_expired",
+        "approvals that nobody swept",
+        (9,),
+        "A03",
+        _expired("spent_ask_states", "'old_' || i"),
+    ),
+    by_sql(
+        "tokens_expired", "tokens that nobody swept", _NEW, "A03", _expired("plane_tokens", "'approval', 'old_' || i")
+    ),
+    _use_unrecorded("mcp_calls", (9,), "spent_ask_states"),
+    _use_unrecorded("call", _NEW, "plane_tokens"),
+    # durability
+    by_sql(
+        "tasks_kept_nothing",
+        "agents were called, no task is stored",
+        _OLD,
+        "D01",
+        "DELETE FROM tasks",
+        "DELETE FROM task_events",
+    ),
+    by_sql(
+        "plane_kept_nothing",
+        "agents were called, no task is stored",
+        _NEW,
+        "D01",
+        "DELETE FROM plane_records WHERE kind IN ('task', 'task_event')",
+    ),
+    by_sql(
+        "mcp_calls_stopped", "no call is written any more", _OLD, "D02", f"DELETE FROM mcp_calls WHERE ts > {_STOPPED}"
+    ),
+    by_sql(
+        "call_stopped",
+        "no call is written any more",
+        _NEW,
+        "D02",
+        f"DELETE FROM plane_records WHERE kind = 'call' AND ts > {_STOPPED}",
+    ),
+    by_sql(
+        "task_events_stopped",
+        "no task event is written any more",
+        _OLD,
+        "D02",
+        f"DELETE FROM task_events WHERE task_id IN (SELECT task_id FROM tasks WHERE updated_at > {_STOPPED})",
+        f"DELETE FROM tasks WHERE updated_at > {_STOPPED}",
+        tasks=60,
+    ),
+    by_sql(
+        "task_event_stopped",
+        "no task event is written any more",
+        _NEW,
+        "D02",
+        f"DELETE FROM plane_records WHERE kind = 'task_event' AND parent IN (SELECT id FROM plane_records "
+        f"WHERE kind = 'task' AND ts > {_STOPPED})",
+        f"DELETE FROM plane_records WHERE kind = 'task' AND ts > {_STOPPED}",
+        tasks=60,
+    ),
     # keys, credentials, denylist
+    by_sql("key_wildcard", "a key may use everything", _ALL, "K04", "UPDATE keys SET allowed_pools = NULL " + _BOB),
+    by_sql(
+        "key_expired", "an expired key is enabled", _ALL, "K07", "UPDATE keys SET expires_at = created_at + 1 " + _BOB
+    ),
+    by_sql(
+        "grants_of_pools",
+        "scope grants name pools",
+        _NEW,
+        "K06",
+        'UPDATE keys SET scope_grants = \'{"agent":["planner"],"pool":["fast"]}\' WHERE id = \'vk_alice\'',
+    ),
     by_sql(
         "key_tombstone_signs",
         "a deleted key still has credentials",
@@ -151,6 +257,64 @@ FAULTS: tuple[Fault, ...] = (
         "UPDATE keys SET name = CAST(x'c328' AS TEXT) WHERE id = 'vk_alice'",
     ),
     # usage
+    by_sql(
+        "metering_other", "metering of a day is thrice the window", _ALL, "U07", _METERED_DAY.format("requests * 3")
+    ),
+    by_sql("metering_short", "metering of a day was lost in part", _ALL, "U07", _METERED_DAY.format("requests / 2")),
+    by_sql(
+        "windows_unbilled",
+        "requests from before billing",
+        (5,),
+        "U04",
+        "UPDATE usage_windows SET billable_requests = 0 WHERE bucket_id = 'vk_alice' AND model = ''",
+    ),
+    by_sql(
+        "overbilled_metering",
+        "metering bills more than requested",
+        _ALL,
+        "U03",
+        "UPDATE usage_metering SET billable_requests = requests + 1 WHERE key_id = 'vk_bob' AND model = 'gpt-x'",
+    ),
+    by_sql("bucket_text", "a bucket that is no number", _ALL, "U06", _METER.format("2023-11-14", "vk_alice")),
+    by_sql(
+        "model_requests",
+        "requests on the row of a model",
+        _ALL,
+        "U02",
+        "INSERT INTO usage_windows VALUES (1699920000, 'budget:eng', 'gpt-x', 3, 3, 0, 0, 0, 0)",
+    ),
+    by_sql(
+        "metering_unit_orphan",
+        "a unit row without its metering row",
+        _NEW,
+        "U08",
+        "INSERT INTO usage_metering_units VALUES ('1699920000', 'vk_alice', 'nobody', 'gpt-x', 0, 'audio_seconds', 1)",
+    ),
+    by_sql(
+        "metering_unit_reserved",
+        "a reserved unit in the units of metering",
+        _NEW,
+        "U09",
+        "UPDATE usage_metering_units SET unit = 'output'",
+    ),
+    by_sql("unit_negative", "a unit below zero", _NEW, "U05", "UPDATE usage_window_units SET count = -1"),
+    by_sql(
+        "rate_card",
+        "a row priced by another card",
+        _NEW,
+        "U10",
+        "UPDATE usage_metering SET priced_from_ms = 1700000000000 WHERE key_id = 'vk_bob'",
+    ),
+    by_sql(
+        "never_refunded", "nothing is refunded", _NEW, "U11", "UPDATE usage_metering SET billable_requests = requests"
+    ),
+    by_sql(
+        "slice_orphan",
+        "slices of a slot without use",
+        (11, 12),
+        "U12",
+        "DELETE FROM money_used WHERE slot = (SELECT min(slot) FROM money_used)",
+    ),
     by_sql(
         "tokens_without_requests",
         "tokens in a window without requests",

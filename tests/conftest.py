@@ -1,0 +1,29 @@
+"""What every test gets: private directories that are its own, and the folder of sample stores."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_private_directories(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Copies of stores go where pytest cleans up, and the user's own settings do not reach the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BUSBAR_AUDIT_TMPDIR", str(tmp_path_factory.mktemp("private")))
+        patch.delenv("BUSBAR_AUDIT_TARGET", raising=False)
+        yield
+
+
+@pytest.fixture(scope="session")
+def samples() -> Path:
+    """Folder of the stores written by the real products; the test is skipped where it is not there."""
+    folder = Path(os.environ.get("BUSBAR_AUDIT_SAMPLES") or REPOSITORY.parent / "shared" / "stores")
+    if not folder.is_dir():
+        pytest.skip(f"no sample stores in {folder}; set BUSBAR_AUDIT_SAMPLES")
+    return folder
