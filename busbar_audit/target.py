@@ -23,6 +23,7 @@ _FORMS = "A target is a SQLite file, a directory holding one, postgresql://…, 
 _COMPANIONS = ("-wal", "-shm", "-journal")
 _POSTGRES = re.compile(r"postgres(?:ql)?(?:\+\w+)?://", re.IGNORECASE)
 _SERVICE = re.compile(r"service=([^\s=]+)")
+_WORDS = re.compile(r"(?:^|\s)(?:host|hostaddr|dbname|user|password|passfile)\s*=", re.IGNORECASE)
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 
@@ -179,6 +180,12 @@ def _named(text: str, variable: str | None) -> Target:
         return Target("postgres", None, label, variable or label, text)
     if not text or "\0" in text:
         raise UsageError("The target is empty or has a NUL character in it.", _FORMS)
+    if _WORDS.search(text) and not Path(text).exists():
+        raise UsageError(
+            "The target has words of a PostgreSQL connection (not shown: one of them may be a password).",
+            _FORMS,
+            "Write them as postgresql://…, or put them into a service file.",
+        )
     if _SCHEME.match(text) and not Path(text).exists():
         scheme = variable or text.split("://", 1)[0] + "://…"
         raise UsageError(f"{printable(scheme)} has a form that is not known.", _FORMS, "Write a plain path for a file.")

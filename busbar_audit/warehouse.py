@@ -158,7 +158,7 @@ class Warehouse:
         Parameters
         ----------
         count : rows counted in the same snapshot.
-        batches : columns ``_row``, ``_rejected`` and those of the table, in this order.
+        batches : columns ``_row`` and those of the table, in this order.
 
         Raises
         ------
@@ -166,11 +166,14 @@ class Warehouse:
         """
         started = time.perf_counter()
         self.con.execute(_create_sql(table))
-        target, loaded = f"raw.{quoted(table.name)}", 0
+        sql = f"INSERT INTO raw.{quoted(table.name)} SELECT _row, false, * EXCLUDE (_row) FROM arriving"  # noqa: S608
+        loaded = 0
         for batch in batches:
             self.con.register("arriving", batch)
             try:
-                self.con.execute(f"INSERT INTO {target} SELECT * FROM arriving")  # noqa: S608 - quoted name
+                self.con.execute(sql)
+            except duckdb.InterruptException:
+                raise
             except duckdb.Error as error:
                 raise WarehouseError(f"Table {table.name} cannot be stored: {error}.") from error
             finally:

@@ -464,6 +464,16 @@ def test_row_level_security_hides_nothing_unsaid(server: Server, auditor: str) -
     assert "row-level security" in result.check("BUS-C01").reason
 
 
+def test_a_stranded_table_that_may_not_be_counted(server: Server) -> None:
+    name = server.copy_of("v10")
+    server.run(name, "GRANT USAGE ON SCHEMA busbar TO busbar_auditor",
+               "GRANT SELECT ON ALL TABLES IN SCHEMA busbar TO busbar_auditor",
+               "CREATE TABLE tasks (task_id text)", "INSERT INTO tasks VALUES ('t1')")  # fmt: skip
+    result = judged(server.uri(name, "busbar_auditor"))
+    assert _codes(result) == {"BUS-S10"}
+    assert "may not be read" in result.check("BUS-S10").samples[0].detail
+
+
 def test_no_right_on_the_schema(server: Server, auditor: str) -> None:
     server.run(auditor, "REVOKE USAGE ON SCHEMA busbar FROM busbar_auditor")
     try:
@@ -590,7 +600,8 @@ def test_no_password_in_anything(server: Server, auditor: str, tmp_path: Path) -
         ]
     texts += [p.read_bytes().decode("utf-8", "replace") for p in (tmp_path / "out").rglob("*") if p.is_file()]
     for bad in (given.replace("/copy", "/no_such"), given.replace("@/", "@nowhere.invalid/") + "&connect_timeout=2",
-                f"postgresql://u:{secret}@h/db", given + "&sslmode=wrong", given + "&nonsense=1"):  # fmt: skip
+                f"postgresql://u:{secret}@h/db", f"host=h password={secret}",
+                given + "&sslmode=wrong", given + "&nonsense=1"):  # fmt: skip
         try:
             open_store(bad).close()
         except AuditError as error:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import accumulate
 from typing import Any
 
 import pyarrow as pa
@@ -19,9 +21,9 @@ from busbar_audit.stores.shapes import Shape, TableShape
 from busbar_audit.text import printable
 from busbar_audit.warehouse import BATCH_BYTES, Loaded, SourceColumn, SourceTable, Warehouse
 
-# How a column is asked for and read: kind in the warehouse, the server's cast, the driver's and Arrow's type.
+CURSOR = "busbar_audit"
 _ARROW = {"text": pa.string(), "integer": pa.int64(), "blob": pa.binary(), "real": pa.float64()}
-_COPIED = {"text": "text", "integer": "int8", "blob": "bytea", "real": "float8"}
+_NUMBERS = {"integer": "q", "real": "d"}
 _LARGEST = 65536
 
 
@@ -181,25 +183,19 @@ class PostgresSource:
 
     def _batches(self, shape: TableShape, columns: tuple[SourceColumn, ...]) -> Iterator[pa.RecordBatch]:
         batch_rows = self._batch_rows(shape, columns)
-        query = sql.SQL("COPY (SELECT {} FROM {} ORDER BY {}) TO STDOUT (FORMAT BINARY)").format(
+        query = sql.SQL("SELECT {} FROM {} ORDER BY {}").format(
             sql.SQL(", ").join(_asked(column) for column in columns), self._named(shape.name), _order(shape)
         )
         with (
             self.snapshot.told(f"reading {printable(self.schema)}.{printable(shape.name)}"),
-            self.snapshot.connection.cursor() as cursor,
-            cursor.copy(query) as copy,
+            # A cursor on the server: a batch at a time is here, and each fetch has the statement's time limit.
+            self.snapshot.connection.cursor(CURSOR, binary=True) as cursor,
         ):
-            copy.set_types([_COPIED[column.kind] for column in columns])
-            rows: list[tuple[Any, ...]] = []
+            cursor.execute(query)
             done = 0
-            for row in copy.rows():
-                rows.append(row)
-                if len(rows) >= batch_rows:
-                    yield _batch(columns, rows, done)
-                    done += len(rows)
-                    rows = []
-            if rows:
+            while rows := cursor.fetchmany(batch_rows):
                 yield _batch(columns, rows, done)
+                done += len(rows)
 
     def _batch_rows(self, shape: TableShape, columns: tuple[SourceColumn, ...]) -> int:
         wide = [
@@ -227,13 +223,14 @@ def _kind(kind: str) -> str:
 
 def _value(column: SourceColumn) -> sql.Composable:
     name = sql.Identifier(column.name)
-    return sql.SQL("{}::text").format(name) if column.kind == "text" else name
+    # As bytes: they are UTF-8 there and here, and need not become text in between.
+    return sql.SQL("convert_to({}::text, 'UTF8')").format(name) if column.kind == "text" else name
 
 
 def _asked(column: SourceColumn) -> sql.Composable:
     name = sql.Identifier(column.name)
     if column.kind == "integer":
-        # A boolean has no cast to bigint of its own; by way of int both have one.
+        # A boolean has no cast to bigint of its own; by way of int it has one.
         return sql.SQL("{}::int::bigint").format(name) if column.boolean else sql.SQL("{}::bigint").format(name)
     if column.kind == "real":
         return sql.SQL("{}::float8").format(name)
@@ -254,7 +251,20 @@ def _order(shape: TableShape) -> sql.Composable:
 
 
 def _batch(columns: tuple[SourceColumn, ...], rows: list[tuple[Any, ...]], done: int) -> pa.RecordBatch:
-    values = zip(*rows, strict=True)
-    arrays = [pa.array(range(done + 1, done + 1 + len(rows)), pa.int64()), pa.array([False] * len(rows), pa.bool_())]
-    arrays += [pa.array(each, _ARROW[column.kind]) for column, each in zip(columns, values, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, names=["_row", "_rejected", *(column.name for column in columns)])
+    arrays = [_array("integer", range(done + 1, done + 1 + len(rows)))]
+    arrays += [_array(column.kind, values) for column, values in zip(columns, zip(*rows, strict=True), strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, names=["_row", *(column.name for column in columns)])
+
+
+def _array(kind: str, values: Sequence[Any]) -> pa.Array:
+    """Values of one column as an Arrow array. `pa.array` would do, but is slower and loads pandas."""
+    count, missing = len(values), None
+    if None in values:
+        # One bit a value, the lowest first.
+        bits = "".join("0" if value is None else "1" for value in reversed(values))
+        missing = pa.py_buffer(int(bits, 2).to_bytes((count + 7) // 8, "little"))
+        values = [(b"" if kind in ("text", "blob") else 0) if value is None else value for value in values]
+    if number := _NUMBERS.get(kind):
+        return pa.Array.from_buffers(_ARROW[kind], count, [missing, pa.py_buffer(array(number, values))])
+    offsets = array("i", accumulate(map(len, values), initial=0))
+    return pa.Array.from_buffers(_ARROW[kind], count, [missing, pa.py_buffer(offsets), pa.py_buffer(b"".join(values))])
