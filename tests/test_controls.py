@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support_audit import AS_OF, built, copied
+from support_audit import AS_OF, built, copied, sql_extents, streamed_extents
 
 from busbar_audit import checks
 from busbar_audit.audit import audit
@@ -249,6 +249,7 @@ def test_a_legal_store_is_judged_as_such(control: Control, bases: Path, tmp_path
     with open_store(path) as store:
         result = audit(store, as_of=AS_OF)
         found = [(f.code.removeprefix("BUS-"), f) for f in result.findings()]
+        assert sql_extents(store) == streamed_extents(store.snapshot.path)
     told = [(code, f.subject, f.place, f.detail) for code, f in found if code not in LISTS]
     assert {code for code, f in found if at_least(f.severity, "medium")} == set(control.codes.split()), told
     assert {code for code, f in found if not at_least(f.severity, "medium")} - LISTS == set(control.below.split()), told

@@ -3,7 +3,7 @@
 -- about: one row an admin audit record of the plane records: typed, or neutral with one of three contents (legacy, core, kernel).
 -- applies: busbar sqlite 10-12, busbar postgres 10-11
 WITH decoded AS (
-    SELECT _row, parent, seq, TRY(decode(body)) AS body FROM audit.plane_rows WHERE kind = 'audit'
+    SELECT _row, parent, seq, audit.signed_zeros(TRY(decode(body))) AS body FROM audit.plane_rows WHERE kind = 'audit'
 ), read AS (
     SELECT *, audit.sound_object(body) AS sound,
         TRY(json_extract(body, ['$.seq', '$.ts', '$.action', '$.resource', '$.outcome', '$.principal', '$.prev_hash', '$.hash',

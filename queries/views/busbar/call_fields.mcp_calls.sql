@@ -13,19 +13,22 @@ WITH read AS (
         ',"tool":', j[6], ',"tool_digest":', j[7], '}') AS spelling
     FROM read
 ), compared AS (
-    SELECT *, coalesce(body = spelling, false) AS same FROM spelled
+    -- A request id that is no text may hold what strict JSON has not, and be spelled again all the same.
+    SELECT *, coalesce(body = spelling AND starts_with(j[4], '"'), false) AS same FROM spelled
 ), judged AS (
     -- CASE, not OR: only the few bodies that are spelled otherwise are worth the second look.
     SELECT *,
         -- A control character is \u00xx in lower case there; DuckDB writes it in upper case, so case is left out of account then.
-        CASE WHEN same THEN true ELSE coalesce(contains(spelling, '\u00') AND lower(body) = lower(spelling), false) END AS spelled_right,
+        CASE WHEN body = spelling THEN true ELSE coalesce(contains(spelling, '\u00') AND lower(body) = lower(spelling), false) END AS spelled_right,
         CASE WHEN same THEN true ELSE audit.sound_object(body) END AS sound
     FROM compared
 ), fields AS (
     -- A step of its own: a name used in the SELECT that defines it would be computed again at every use.
     SELECT _row, principal, seq, ts, prev_hash, hash, body, same, spelled_right, sound,
         audit.text_of(j[5], t[5]) AS server, audit.text_of(j[6], t[6]) AS tool, audit.text_of(j[1], t[1]) AS outcome,
-        audit.text_of(j[3], t[3]) AS reason, audit.text_of(j[7], t[7]) AS tool_digest, audit.u64_of(j[2]) AS pin_generation,
+        audit.text_of(j[3], t[3]) AS reason, audit.text_of(j[7], t[7]) AS tool_digest,
+        CASE WHEN same THEN audit.u64_of(j[2]) ELSE audit.u64_of(TRY(json_extract(audit.signed_zeros(body), '$.pin_generation'))) END
+            AS pin_generation,
         audit.text_of(j[4], t[4]) AS request_id
     FROM judged
 ), told AS (

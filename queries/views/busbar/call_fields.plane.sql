@@ -3,7 +3,7 @@
 -- about: one row a call record of the plane records, typed or neutral.
 -- applies: busbar sqlite 10-12, busbar postgres 10-11
 WITH decoded AS (
-    SELECT _row, parent, seq, ts AS row_ts, body IS NOT NULL AS there, TRY(decode(body)) AS body
+    SELECT _row, parent, seq, ts AS row_ts, body IS NOT NULL AS there, audit.signed_zeros(TRY(decode(body))) AS body
     FROM audit.plane_rows WHERE kind = 'call'
 ), sound AS (
     SELECT *, audit.sound_object(body) AS sound,
