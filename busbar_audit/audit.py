@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import sqlite3
 import time
 import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
 import duckdb
 
 from busbar_audit import checks, queries
-from busbar_audit.chains.fast import verify_calls
 from busbar_audit.checks import Check
 from busbar_audit.errors import AuditError, UsageError
 from busbar_audit.findings import CheckResult, Outcome
 from busbar_audit.queries import SEVERITIES
 from busbar_audit.result import ChainLine, Result
-from busbar_audit.snapshot.integrity import ForeignKeyViolation, foreign_key_violations, integrity_check
+from busbar_audit.snapshot.integrity import ForeignKeyViolation
 from busbar_audit.store import Store
-from busbar_audit.stores import busbar
-from busbar_audit.stores.probes import probe
 from busbar_audit.verdict import AccountLine, judge
 
 # Checks of the file itself: they run on a store of any generation.
@@ -71,7 +68,7 @@ def audit(
     started, say = time.perf_counter(), progress or (lambda _: None)
     begun = datetime.now(UTC)
     selected, left_out = checks.select(store, only, skip)
-    clock = _seconds(store.snapshot.taken_at if as_of is None else as_of)
+    clock = _seconds(store.source.taken_at if as_of is None else as_of)
     values: dict[str, Any] = {"as_of": clock}
     if restart is not None:
         values["--restart-proof"] = True
@@ -139,17 +136,24 @@ class _Run:
         warehouse = store.warehouse  # opened here, before anything runs beside this thread
         with ThreadPoolExecutor(2) as beside:
             # SQLite's own check and the load read the same finished copy; the load counts for nothing if the check fails.
-            health = beside.submit(_health, store)
-            cleared = beside.submit(_cleared, store) if self._wants_fast() else None
+            health = beside.submit(store.source.health)
+            cleared = beside.submit(store.source.cleared_calls) if self._wants_fast() else None
             self.say("loading tables")
             for table in tables:
                 try:
                     store.load(table)
                 except AuditError as error:
                     self.not_loaded[table] = error
+            # What was loaded stays as it is, even where the source cannot be left in good order.
+            with suppress(AuditError):
+                store.source.finish()
             self.say("checking the file")
             messages, violations = health.result()
-            warehouse.fill("source.cleared_calls", [("scope", _TEXT)], cleared.result() if cleared else [])
+            warehouse.fill(
+                "source.cleared_calls",
+                [("scope", _TEXT)],
+                [(scope,) for scope in (cleared.result() if cleared else [])],
+            )
         self.sound = not messages
         _describe(store, messages, violations, try_guards=self.sound)
         found = []
@@ -160,7 +164,7 @@ class _Run:
 
     def _wants_fast(self) -> bool:
         store = self.store
-        if not self.fast or "mcp_calls" not in store.rows or store.generation.taken is None:
+        if not self.fast or store.generation.taken is None:
             return False
         return any("audit.chain_faults" in store.views.reads(r) for check in self.selected for r in check.relations())
 
@@ -170,10 +174,9 @@ class _Run:
             if not self.sound:
                 return checks.result(check, Outcome.COULD_NOT_RUN, _DAMAGED)
             if generation.taken is None:
-                known = f"generations 5 to {busbar.NEWEST} are"
-                return checks.result(
-                    check, Outcome.COULD_NOT_RUN, f"generation {generation.stamp} is not known, {known}"
-                )
+                number = max(generation.stamp, generation.implied)
+                reason = f"generation {number} is not known, generations {store.source.about.known} are"
+                return checks.result(check, Outcome.COULD_NOT_RUN, reason)
             if lacking := sorted(self._wanted(check) & self.not_loaded.keys()):
                 reason = str(self.not_loaded[lacking[0]]).splitlines()[0]
                 return checks.result(check, Outcome.COULD_NOT_RUN, reason)
@@ -220,40 +223,43 @@ class _Run:
         return [ChainLine(*row) for row in rows]
 
 
-def _cleared(store: Store) -> list[tuple[str]]:
-    """Principals whose chain in mcp_calls the fast verifier found without any fault; the others are looked at in SQL."""
-    try:
-        return [(chain.scope,) for chain in verify_calls(store.snapshot.path) if not chain.extents]
-    except sqlite3.DatabaseError:
-        # The copy is damaged, or the table is not what it should be: SQL says which, and nothing is cleared.
-        return []
-
-
-def _health(store: Store) -> tuple[list[str], list[ForeignKeyViolation]]:
-    messages = integrity_check(store.snapshot.path)
-    return messages, [] if messages else foreign_key_violations(store.snapshot.path)
-
-
 def _describe(
     store: Store, messages: Sequence[str], violations: Sequence[ForeignKeyViolation], *, try_guards: bool
 ) -> None:
     """Fill schema ``source``: what the copy is, apart from its rows."""
-    warehouse, state, generation = store.warehouse, store.snapshot.source_state, store.generation
+    warehouse, about, facts = store.warehouse, store.source.about, store.source.facts()
     warehouse.fill(
         "source.store",
         [
+            ("engine", _TEXT),
             ("stamp", "BIGINT"),
             ("implied", "BIGINT"),
+            ("newest", "BIGINT"),
+            ("known", _TEXT),
             ("journal_mode", _TEXT),
             ("main_bytes", "BIGINT"),
             ("wal_bytes", "BIGINT"),
         ],
-        [(generation.stamp, generation.implied, state.journal_mode, state.main_bytes, state.wal_bytes)],
+        [
+            (
+                store.engine,
+                about.generation.stamp,
+                about.generation.implied,
+                about.newest,
+                about.known,
+                facts["journal_mode"],
+                facts["main_bytes"],
+                facts["wal_bytes"],
+            )
+        ],
     )
     warehouse.fill(
         "source.tables",
-        [("name", _TEXT), ("rows", "BIGINT"), ("state", _TEXT)],
-        [(name, rows, store.state_of(name)) for name, rows in sorted(store.rows.items())],
+        [("name", _TEXT), ("rows", "BIGINT"), ("state", _TEXT), ("bytes", "BIGINT")],
+        [
+            (name, store.rows.get(name), store.state_of(name), about.bytes.get(name))
+            for name in sorted({*store.rows, *about.unreadable})
+        ],
     )
     warehouse.fill(
         "source.differences",
@@ -266,7 +272,7 @@ def _describe(
         [("table_name", _TEXT), ("row_key", _TEXT), ("parent", _TEXT)],
         [(v.table, str(v.rowid), v.parent) for v in violations],
     )
-    probes = probe(store.snapshot.path, busbar.GUARDS, frozenset(store.rows)) if try_guards else []
+    probes = store.source.probes() if try_guards else []
     warehouse.fill(
         "source.probes",
         [("trigger_name", _TEXT), ("table_name", _TEXT), ("action", _TEXT), ("record", _TEXT), ("outcome", _TEXT)],

@@ -150,8 +150,8 @@ def run(check: Check, store: Store, views: Views, values: Mapping[str, Any]) -> 
         return ended(Outcome.NOT_APPLICABLE, reason)
     for relation in sorted(check.relations()):
         if (absent := views.missing(relation)) is not None:
-            if _due(store, views.tables_of(relation)):
-                return ended(Outcome.COULD_NOT_RUN, f"{absent}, which its generation has")
+            if lacking := _lacking(store, views.tables_of(relation)):
+                return ended(Outcome.COULD_NOT_RUN, lacking)
             return ended(Outcome.NOT_APPLICABLE, absent)
     try:
         for relation in sorted(check.relations()):
@@ -163,13 +163,13 @@ def run(check: Check, store: Store, views: Views, values: Mapping[str, Any]) -> 
     except (duckdb.Error, AuditError) as error:
         first = str(error).splitlines()[0]
         return ended(Outcome.COULD_NOT_RUN, f"the query failed: {first}")
-    gone = sorted(set(store.missing_tables()) & set().union(*(views.tables_of(r) for r in check.relations())))
+    gone = _lacking(store, frozenset().union(*(views.tables_of(r) for r in check.relations())))
     if found["findings"] and check.query.header.get("outcome") == Outcome.COULD_NOT_RUN:
         return ended(Outcome.COULD_NOT_RUN, found["samples"][0].detail, examined)
     if found["findings"]:
-        return ended(Outcome.FINDING, _partly(gone), examined, **found)
+        return ended(Outcome.FINDING, gone, examined, **found)
     if gone:
-        return ended(Outcome.COULD_NOT_RUN, _partly(gone), examined)
+        return ended(Outcome.COULD_NOT_RUN, gone, examined)
     if not examined:
         return ended(Outcome.NOTHING_TO_CHECK, f"{check.examines} has no row")
     return ended(Outcome.PASS, "", examined)
@@ -210,12 +210,13 @@ def not_applicable(check: Check, store: Store, values: Mapping[str, Any]) -> str
     return f"needs {', '.join(unbound)} (policy)" if unbound else ""
 
 
-def _partly(gone: Sequence[str]) -> str:
-    return f"not checked: {', '.join(gone)}, which the generation has and this store has not" if gone else ""
-
-
-def _due(store: Store, tables: Collection[str]) -> bool:
-    return bool(set(tables) & set(store.missing_tables()))
+def _lacking(store: Store, tables: Collection[str]) -> str:
+    """Which of these tables are due and were not there to be looked at, and why; or nothing."""
+    absent = store.absent()
+    reasons: dict[str, list[str]] = {}
+    for name in sorted(set(tables) & absent.keys()):
+        reasons.setdefault(absent[name], []).append(name)
+    return "; ".join(f"not checked: {', '.join(names)}, {why}" for why, names in reasons.items())
 
 
 def _count(con: duckdb.DuckDBPyConnection, relation: str) -> int:

@@ -8,6 +8,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,7 +20,8 @@ from busbar_audit import console, exits
 from busbar_audit.audit import audit as run_audit
 from busbar_audit.errors import ReportError, UsageError
 from busbar_audit.result import run_dict, version
-from busbar_audit.store import open_store
+from busbar_audit.store import find_stores, open_store
+from busbar_audit.target import parse_target
 from busbar_audit.text import printable
 
 app = typer.Typer(
@@ -32,7 +34,15 @@ app = typer.Typer(
 )
 
 TargetArgument = Annotated[
-    str, typer.Argument(metavar="TARGET", help="A SQLite file, a directory holding one, or env:NAME.")
+    str,
+    typer.Argument(
+        metavar="TARGET",
+        help="A SQLite file, a directory holding one, postgresql://…, service=NAME, or env:NAME with one of these.",
+    ),
+]
+SchemaOption = Annotated[
+    str | None,
+    typer.Option("--schema", metavar="NAME", help="PostgreSQL: this schema only; by default every one with a store."),
 ]
 OnlyOption = Annotated[list[str] | None, typer.Option("--only", metavar="CODE|AREA", help="Run only these checks.")]
 SkipOption = Annotated[list[str] | None, typer.Option("--skip", metavar="CODE|AREA", help="Leave these checks out.")]
@@ -73,17 +83,18 @@ def _moment(text: str | None) -> datetime | None:
 
 
 @app.command()
-def inspect(target: TargetArgument, family: FamilyOption = None) -> int:
+def inspect(target: TargetArgument, family: FamilyOption = None, schema: SchemaOption = None) -> int:
     """Say what a store is, what can be audited and what cannot and why."""
-    with console.progress() as say, open_store(target, family=family, progress=say) as store:
-        every = [check for check in checking.catalogue() if check.family == store.family]
-        if store.generation.taken is None:
-            listed = [(check, "its generation is not known") for check in every]
-        else:
-            listed = [(check, checking.not_applicable(check, store, {"as_of": 0})) for check in every]
-        say.done()
-        for line in console.store_lines(store, listed):
-            print(line)
+    for each in find_stores(target, schema=schema):
+        with console.progress() as say, open_store(each, family=family, progress=say) as store:
+            every = [check for check in checking.catalogue() if check.family == store.family]
+            if store.generation.taken is None:
+                listed = [(check, "its generation is not known") for check in every]
+            else:
+                listed = [(check, checking.not_applicable(check, store, {"as_of": 0})) for check in every]
+            say.done()
+            for line in console.store_lines(store, listed):
+                print(line)
     return 0
 
 
@@ -120,6 +131,7 @@ def audit(
     only: OnlyOption = None,
     skip: SkipOption = None,
     family: FamilyOption = None,
+    schema: SchemaOption = None,
     as_of: AsOfOption = None,
     fail_on: FailOnOption = "medium",
     out: Annotated[
@@ -128,14 +140,19 @@ def audit(
     as_json: JsonOption = False,
 ) -> int:
     """Audit a store. The last line is one word: clean, findings or inconclusive."""
-    with console.progress() as say, open_store(target, family=family, progress=say) as store:
-        result = run_audit(store, only=only or (), skip=skip or (), as_of=_moment(as_of), fail_on=fail_on, progress=say)
-        document = run_dict([result])
+    with console.progress() as say, ExitStack() as stack:
+        results = []
+        for each in find_stores(target, schema=schema):
+            store = stack.enter_context(open_store(each, family=family, progress=say))
+            results.append(
+                run_audit(store, only=only or (), skip=skip or (), as_of=_moment(as_of), fail_on=fail_on, progress=say)
+            )
+        document = run_dict(results)
         if out is not None:
             from busbar_audit.reporting.runner import write_report
 
             say("writing the outputs")
-            write_report([result], out)
+            write_report(results, out)
     return _show(document, as_json, [] if out is None else [f"written   {printable(str(out))}"])
 
 
@@ -180,6 +197,7 @@ def report(
     only: OnlyOption = None,
     skip: SkipOption = None,
     family: FamilyOption = None,
+    schema: SchemaOption = None,
     as_of: AsOfOption = None,
     fail_on: FailOnOption = "medium",
     as_json: JsonOption = False,
@@ -193,6 +211,7 @@ def report(
             out,
             notebooks=notebook,
             family=family,
+            schema=schema,
             only=only or (),
             skip=skip or (),
             as_of=_moment(as_of),
@@ -307,10 +326,8 @@ def lab(
 
     with open_store(target) as store:
         print(f"{store.name} · {printable(store.target.label)}", file=sys.stderr)
-    environment = {
-        **os.environ,
-        "BUSBAR_AUDIT_TARGET": target if target.startswith("env:") else str(Path(target).absolute()),
-    }
+    as_given = target.startswith("env:") or parse_target(target).kind == "postgres"
+    environment = {**os.environ, "BUSBAR_AUDIT_TARGET": target if as_given else str(Path(target).absolute())}
     private = Path(tempfile.mkdtemp(prefix="busbar-audit-lab-")) if folder is None else folder
     try:
         copy_notebooks(private)

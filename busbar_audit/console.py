@@ -11,6 +11,7 @@ from typing import Any
 
 from busbar_audit.checks import Check, catalogue
 from busbar_audit.findings import Outcome
+from busbar_audit.origin import origin
 from busbar_audit.queries import SEVERITIES
 from busbar_audit.store import Store
 from busbar_audit.text import printable
@@ -63,14 +64,9 @@ def document_lines(document: Mapping[str, Any]) -> Iterator[str]:
     """The result of one store (the content of result.json), gravest first; the verdict word is the command's to print."""
     store, snapshot, requested = document["store"], document["snapshot"], document["requested"]
     number = store["generation"]
-    name = f"v{number}" if number is not None else f"of unknown generation (user_version {store['stamp']})"
+    name = f"v{number}" if number is not None else f"of unknown generation ({_stamp(store['engine'])} {store['stamp']})"
     yield f"{store['family']} {store['engine']} {name} · {shown(store['location'])}"
-    wal = snapshot["source"]["wal_bytes"]
-    yield (
-        f"copy      {snapshot['taken_at']} by {snapshot['method']}, {snapshot['bytes']:,} bytes"
-        + (f", WAL of {wal:,} bytes included" if wal else "")
-        + f", SHA-256 {snapshot['sha256'][:16]}…"
-    )
+    yield f"copy      {snapshot['taken_at']} {origin(snapshot)}"
     covered = document["covered"]
     left = f", {len(covered['not_selected'])} left out on request" if covered["not_selected"] else ""
     yield (
@@ -129,6 +125,10 @@ def _not_checked_lines(checks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         yield f"not checked ({outcome.replace('_', ' ')}: {shown(reason)}): {names}"
 
 
+def _stamp(engine: str) -> str:
+    return "user_version" if engine == "sqlite" else "busbar_schema"
+
+
 def store_lines(store: Store, checks: list[tuple[Check, str]]) -> Iterator[str]:
     """What a store is, what of it can be audited and what cannot and why.
 
@@ -136,16 +136,24 @@ def store_lines(store: Store, checks: list[tuple[Check, str]]) -> Iterator[str]:
     ----------
     checks : every check of the family with the reason it does not apply, or an empty text.
     """
-    snapshot, generation = store.snapshot, store.generation
+    facts, generation = store.source.facts(), store.generation
     yield f"{store.name} · {shown(store.target.label)}"
-    yield f"stamp     user_version {generation.stamp}; the tables are of generation {generation.implied or 'below 5'} at least"
     yield (
-        f"file      {snapshot.source_state.main_bytes:,} bytes, WAL {snapshot.source_state.wal_bytes or 0:,} bytes, "
-        f"{snapshot.source_state.journal_mode} mode; copied by {snapshot.method}"
+        f"stamp     {_stamp(store.engine)} {generation.stamp}; the tables are of generation "
+        f"{generation.implied or 'below 5'} at least"
     )
+    if facts["main_bytes"] is None:
+        yield f"snapshot  {shown(origin(store.source.document()), 200)}"
+    else:
+        yield (
+            f"file      {facts['main_bytes']:,} bytes, WAL {facts['wal_bytes'] or 0:,} bytes, "
+            f"{facts['journal_mode']} mode; copied by {store.snapshot.method}"
+        )
     width = max((len(shown(name, 40)) for name in store.rows), default=5)
     for name, rows in sorted(store.rows.items()):
         yield f"table     {shown(name, 40):{width}}  {rows:>12,} rows  {store.state_of(name)}"
+    for name, why in sorted(store.source.about.unreadable.items()):
+        yield f"table     {shown(name, 40):{width}}  not readable: {shown(why, 200)}"
     for difference in store.differences:
         yield f"shape     {difference.kind}: {shown(difference.table)}.{shown(difference.name)}: {shown(difference.detail)}"
     can = [check for check, reason in checks if not reason]

@@ -128,8 +128,7 @@ class Result:
 
     def as_dict(self) -> dict[str, Any]:
         """The content of result.json; everything outside ``run``, ``snapshot.taken_at`` and ``seconds`` repeats."""
-        store, snapshot = self.store, self.store.snapshot
-        state, generation = snapshot.source_state, store.generation
+        store, generation = self.store, self.store.generation
         totals: dict[str, Counter[str]] = {}
         records: Counter[str] = Counter()
         for line in self.chains:
@@ -153,18 +152,7 @@ class Result:
                 "implied": generation.implied,
                 "location": printable(store.target.label),
             },
-            "snapshot": {
-                "method": snapshot.method,
-                "taken_at": snapshot.taken_at.strftime("%Y-%m-%dT%H:%M:%SZ"),
-                "sha256": snapshot.sha256,
-                "bytes": snapshot.size,
-                "source": {
-                    "main_bytes": state.main_bytes,
-                    "wal_bytes": state.wal_bytes,
-                    "journal_mode": state.journal_mode,
-                    "shm_changed": state.shm_changed,
-                },
-            },
+            "snapshot": store.source.document(),
             "requested": dict(self.requested),
             "covered": {
                 "checks_run": sum(r.outcome in (Outcome.PASS, Outcome.FINDING) for r in self.results),

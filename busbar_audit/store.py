@@ -1,120 +1,107 @@
-"""A store under audit: its private copy, what it was recognised as, and the DuckDB side where its tables are."""
+"""A store under audit: its snapshot, what it was recognised as, and the DuckDB side where its tables are."""
 
 from __future__ import annotations
 
 import html
 import os
-import sqlite3
-from collections.abc import Callable, Iterable
-from contextlib import ExitStack, closing, suppress
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import duckdb
 
-from busbar_audit.errors import NotADatabase, UnknownFamily, UsageError
+from busbar_audit.errors import UsageError
+from busbar_audit.origin import origin
 from busbar_audit.rundir import run_directory
-from busbar_audit.snapshot.connect import primary_code
-from busbar_audit.snapshot.sqlite import Snapshot, take_snapshot
+from busbar_audit.sources.base import Source
+from busbar_audit.sources.sqlite import SqliteSource
 from busbar_audit.stores import busbar
 from busbar_audit.stores.busbar import Generation
-from busbar_audit.stores.shapes import Difference, Shape, TableShape, differences, read
+from busbar_audit.stores.shapes import Difference, Shape
 from busbar_audit.target import Target, parse_target
 from busbar_audit.text import printable
 from busbar_audit.views import Views
-from busbar_audit.warehouse import Loaded, SourceColumn, SourceTable, Warehouse, quoted
+from busbar_audit.warehouse import Loaded, Warehouse
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_KINDS = {"INTEGER": "integer", "INT": "integer", "TEXT": "text", "BLOB": "blob", "REAL": "real"}
+# Stands for the generation of a store that is newer than known: views that need none of its tables are made for it.
+UNKNOWN = 999
 
 Progress = Callable[[str], None]
+Named = str | os.PathLike[str] | Target
 
 
-def open_store(
-    target: str | os.PathLike[str] | Target, *, family: str | None = None, progress: Progress | None = None
-) -> Store:
-    """Take a private copy of the store that `target` names and recognise it.
+def find_stores(target: Named, *, schema: str | None = None) -> list[Target]:
+    """Every store of a target, each as a target of its own: a PostgreSQL database may hold one in each of its schemas.
 
     Parameters
     ----------
-    target : a SQLite file, a directory holding one, or ``env:NAME``.
+    schema : PostgreSQL only: this one and no other.
+
+    Raises
+    ------
+    UsageError : a schema for a SQLite target. SnapshotError, NotAStore : the server cannot be asked.
+    """
+    named = target if isinstance(target, Target) else parse_target(target)
+    if named.conninfo is None or named.schema is not None:
+        return [named if schema is None else named.in_schema(schema)]
+    if schema is not None:
+        return [named.in_schema(schema)]
+    from busbar_audit.sources.postgres import find_schemas
+
+    # None found: the store itself says so when it is opened.
+    return [named.in_schema(each) for each in find_schemas(named.conninfo)] or [named]
+
+
+def open_store(
+    target: Named, *, family: str | None = None, schema: str | None = None, progress: Progress | None = None
+) -> Store:
+    """Take a snapshot of the store that `target` names and recognise it.
+
+    Parameters
+    ----------
+    target : a SQLite file, a directory holding one, ``postgresql://…``, ``service=NAME`` or ``env:NAME``.
     family : accept only this family.
+    schema : PostgreSQL only: where the store is, if the database holds several.
     progress : called with a line of text at each longer step.
 
     Returns
     -------
-    Store, to be closed (it is a context manager); the copy goes with it.
+    Store, to be closed (it is a context manager); what was copied goes with it.
 
     Raises
     ------
-    TargetNotFound, NotADatabase, UnknownFamily, SnapshotError : see their texts.
+    UsageError, TargetNotFound, NotADatabase, NotAStore, UnknownFamily, SnapshotError : see their texts.
     """
     say = progress or (lambda _: None)
     named = target if isinstance(target, Target) else parse_target(target)
+    if schema is not None:
+        named = named.in_schema(schema)
     if family not in (None, busbar.NAME):
         raise UsageError(
             f"Family {family!r}.", "This version reads: busbar.", "Leave --family out, or name one of them."
         )
-    if named.path is None:
-        raise UnknownFamily(
-            f"{named.label}: PostgreSQL stores cannot be read by this version.",
-            "Expected a SQLite store.",
-            "Nothing was checked.",
-        )
     with ExitStack() as stack:
         directory = stack.enter_context(run_directory())
-        say("taking a private copy")
-        snapshot = take_snapshot(named.path, directory)
-        say("recognising the store")
-        found, stamp, counts = _read(snapshot.path, named.label)
-        if not busbar.recognise(found):
-            raise UnknownFamily(
-                f"{named.label}: {_listing(found.tables)}.",
-                "Expected the tables and columns of a busbar store; names alone are not enough.",
-                "If this is such a store, its schema is not one known here: nothing was checked.",
-            )
-        store = Store(named, snapshot, directory, found, stamp, counts)
+        source: Source
+        if named.conninfo is not None:
+            from busbar_audit.sources.postgres import PostgresSource
+
+            say("beginning the transaction")
+            source = found = PostgresSource(named.conninfo, named.label, named.schema)
+            stack.callback(found.close)
+            if named.schema is None:
+                named = named.in_schema(found.schema)
+        else:
+            say("taking a private copy")
+            source = SqliteSource(named.sqlite_file(), named.label, directory)
+        store = Store(named, source, directory)
         store._stack = stack.pop_all()
         return store
-
-
-def _read(copy: Path, label: str) -> tuple[Shape, int, dict[str, int]]:
-    try:
-        with closing(sqlite3.connect(f"{copy.absolute().as_uri()}?mode=ro", uri=True)) as con:
-            found = read(con)
-            stamp = con.execute("PRAGMA user_version").fetchone()[0]
-            return found, stamp, {name: _rows(con, name) for name in found.tables}
-    except sqlite3.DatabaseError as error:
-        raise NotADatabase(
-            f"{label}: SQLite cannot read the schema of the copy: {error}.",
-            "Expected a readable SQLite database.",
-            "The file is damaged, encrypted or cut short. Nothing was checked; restore it from a backup.",
-        ) from error
-
-
-def _rows(con: sqlite3.Connection, table: str) -> int:
-    """Rows of a table; of a damaged one those before the damage, so that its integrity can still be told."""
-    try:
-        count: int = con.execute(f"SELECT count(*) FROM {quoted(table)}").fetchone()[0]  # noqa: S608 - quoted name
-        return count
-    except sqlite3.DatabaseError as error:
-        if primary_code(error) != sqlite3.SQLITE_CORRUPT:
-            raise
-    count = 0
-    with suppress(sqlite3.DatabaseError):
-        for _ in con.execute(f"SELECT 1 FROM {quoted(table)}"):  # noqa: S608
-            count += 1
-    return count
-
-
-def _listing(tables: Iterable[str]) -> str:
-    names = sorted(printable(name) for name in tables)
-    if not names:
-        return "a SQLite database without a table"
-    return f"a SQLite database with the tables {', '.join(names[:8])}{' …' if len(names) > 8 else ''}"
 
 
 class Store:
@@ -122,22 +109,21 @@ class Store:
 
     Attributes
     ----------
-    target : what the user named. snapshot : the private copy and how it was taken.
-    family, engine : ``busbar``, ``sqlite``. generation : stamp, implied by shape, taken.
+    target : what the user named. source : its snapshot and how it is read.
+    family, engine : ``busbar``; ``sqlite`` or ``postgres``. generation : stamp, implied by shape, taken.
     found, expected : shapes; expected is None where the generation is not known. differences : of the two.
-    rows : table name to number of rows in the copy.
+    rows : table name to number of rows in the snapshot, of the tables that may be read.
     """
 
-    def __init__(
-        self, target: Target, snapshot: Snapshot, directory: Path, found: Shape, stamp: int, rows: dict[str, int]
-    ) -> None:
-        self.target, self.snapshot, self.directory = target, snapshot, directory
-        self.family, self.engine = busbar.NAME, busbar.ENGINE
-        self.found, self.rows = found, rows
-        self.generation: Generation = busbar.generation(found, stamp)
-        taken = self.generation.taken
-        self.expected: Shape | None = busbar.expected(taken) if taken is not None else None
-        self.differences: tuple[Difference, ...] = differences(self.expected, found) if self.expected else ()
+    def __init__(self, target: Target, source: Source, directory: Path) -> None:
+        self.target, self.source, self.directory = target, source, directory
+        about = source.about
+        self.family, self.engine = busbar.NAME, about.engine
+        self.found: Shape = about.found
+        self.rows = dict(about.rows)
+        self.generation: Generation = about.generation
+        self.expected: Shape | None = about.expected
+        self.differences: tuple[Difference, ...] = about.differences
         self._stack = ExitStack()
         self._warehouse: Warehouse | None = None
         self._views: Views | None = None
@@ -179,11 +165,27 @@ class Store:
     def views(self) -> Views:
         """The views of schema ``audit`` that this store can have."""
         if self._views is None:
-            number = self.generation.taken if self.generation.taken is not None else -1
+            number = self.generation.taken if self.generation.taken is not None else UNKNOWN
             # Filled by an audit's fast verifier; without one nothing is cleared and SQL looks at every chain.
             self.warehouse.fill("source.cleared_calls", [("scope", "VARCHAR")], [])
-            self._views = Views(self.con, self.family, self.engine, number, self.found.tables)
+            self._views = Views(self.con, self.family, self.engine, number, self.rows)
         return self._views
+
+    @property
+    def snapshot(self) -> Any:
+        """The snapshot itself: `snapshot.sqlite.Snapshot` or `snapshot.postgres.PostgresSnapshot`."""
+        return self.source.snapshot
+
+    def absent(self) -> dict[str, str]:
+        """Tables the generation has and this audit has not, each with the reason."""
+        gone = {
+            d.table: "which the generation has and this store has not"
+            for d in self.differences
+            if d.kind == "table-missing"
+        }
+        return gone | {
+            name: f"which this role may not read ({why})" for name, why in self.source.about.unreadable.items()
+        }
 
     def missing_tables(self) -> tuple[str, ...]:
         """Tables the generation has and the store has not."""
@@ -206,35 +208,11 @@ class Store:
         ------
         WarehouseError : a table could not be loaded exactly.
         """
-        wanted = tables or tuple(name for name in self.found.tables if self.state_of(name) != "unknown")
+        wanted = tables or tuple(name for name in self.rows if self.state_of(name) != "unknown")
         for name in sorted(wanted):
-            if name in self.found.tables and name not in self.warehouse.loaded:
-                self.warehouse.load(self.snapshot.path, self._source_table(name))
+            if name in self.rows and name not in self.warehouse.loaded:
+                self.source.load(self.warehouse, name)
         return self.warehouse.loaded
-
-    def _source_table(self, name: str) -> SourceTable:
-        there = self.found.tables[name]
-        known = self._known_shape(name)
-        wanted = {column.name: column for column in known.columns} if known else {}
-        columns = []
-        for column in there.columns:
-            # A column that no check knows is named by BUS-S06 and stays out: its name may be one of ours.
-            if known and column.name not in wanted and not column.pk_position:
-                continue
-            shape = wanted.get(column.name, column)
-            kind = _KINDS.get(shape.type.upper(), "text")
-            columns.append(SourceColumn(column.name, kind, not (shape.notnull or shape.pk_position)))
-        key = tuple(column.name for column in sorted(there.columns, key=lambda c: c.pk_position) if column.pk_position)
-        return SourceTable(name, tuple(columns), key if there.without_rowid else ())
-
-    def _known_shape(self, name: str) -> TableShape | None:
-        """The table's shape in its generation, or in the newest that had it."""
-        numbers = [self.generation.taken] if self.generation.taken is not None else []
-        for number in [*numbers, *range(busbar.NEWEST, 4, -1)]:
-            shape = busbar.expected(number)
-            if table := {**shape.optional_tables, **shape.tables}.get(name):
-                return table
-        return None
 
     def tables(self) -> pd.DataFrame:
         """What there is to query: columns schema, name, rows (int or NA), about."""
@@ -260,8 +238,9 @@ class Store:
             f"<tr><td>{html.escape(printable(name))}</td><td style='text-align:right'>{count:,}</td></tr>"
             for name, count in sorted(self.rows.items())
         )
+        taken = f"{self.source.taken_at:%Y-%m-%d %H:%M:%S} UTC"
         return (
-            f"<p><b>{html.escape(self.name)}</b> · {html.escape(printable(self.target.label))}<br>copy taken "
-            f"{self.snapshot.taken_at:%Y-%m-%d %H:%M:%S} UTC by {html.escape(self.snapshot.method)}, SHA-256 "
-            f"<code>{self.snapshot.sha256[:16]}…</code></p><table><tr><th>table</th><th>rows</th></tr>{rows}</table>"
+            f"<p><b>{html.escape(self.name)}</b> · {html.escape(printable(self.target.label))}<br>"
+            f"{html.escape(origin(self.source.document()))}, {taken}</p>"
+            f"<table><tr><th>table</th><th>rows</th></tr>{rows}</table>"
         )

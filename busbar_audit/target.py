@@ -9,7 +9,7 @@ import os
 import re
 import stat
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
@@ -23,6 +23,7 @@ _FORMS = "A target is a SQLite file, a directory holding one, postgresql://…, 
 _COMPANIONS = ("-wal", "-shm", "-journal")
 _POSTGRES = re.compile(r"postgres(?:ql)?(?:\+\w+)?://", re.IGNORECASE)
 _SERVICE = re.compile(r"service=([^\s=]+)")
+_WORDS = re.compile(r"(?:^|\s)(?:host|hostaddr|dbname|user|password|passfile)\s*=", re.IGNORECASE)
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 
@@ -37,6 +38,7 @@ class Target:
     label : safe to print and to store: no password, no control characters.
     given : what the user wrote, safe to print as well.
     conninfo : PostgreSQL only: the connection words as given, password included; never shown.
+    schema : PostgreSQL only: where the store is; None for the only one that holds a store.
     """
 
     kind: Literal["sqlite", "postgres"]
@@ -44,6 +46,20 @@ class Target:
     label: str
     given: str = ""
     conninfo: str | None = field(default=None, repr=False, compare=False)
+    schema: str | None = None
+
+    def in_schema(self, schema: str) -> Target:
+        """Return the same database with one schema named.
+
+        Raises
+        ------
+        UsageError
+            The target is a SQLite file.
+        """
+        if self.kind != "postgres":
+            raise UsageError(f"--schema {printable(schema)} with {self.label}.", "A schema is for PostgreSQL only.")
+        label = self.label if self.schema is None else self.label.removesuffix(f", schema {printable(self.schema)}")
+        return replace(self, label=f"{label}, schema {printable(schema)}", schema=schema)
 
     def sqlite_file(self) -> Path:
         """Return the path of the SQLite file.
@@ -56,8 +72,8 @@ class Target:
         if self.path is None:
             raise NotAStore(
                 f"{self.label} is a PostgreSQL database.",
-                "This version reads SQLite stores only; PostgreSQL stores are not readable by it.",
-                "Nothing was checked. Name a SQLite store, or use a later version.",
+                "A SQLite file is expected here.",
+                "Nothing was checked. Name a SQLite store.",
             )
         return self.path
 
@@ -164,6 +180,12 @@ def _named(text: str, variable: str | None) -> Target:
         return Target("postgres", None, label, variable or label, text)
     if not text or "\0" in text:
         raise UsageError("The target is empty or has a NUL character in it.", _FORMS)
+    if _WORDS.search(text) and not Path(text).exists():
+        raise UsageError(
+            "The target has words of a PostgreSQL connection (not shown: one of them may be a password).",
+            _FORMS,
+            "Write them as postgresql://…, or put them into a service file.",
+        )
     if _SCHEME.match(text) and not Path(text).exists():
         scheme = variable or text.split("://", 1)[0] + "://…"
         raise UsageError(f"{printable(scheme)} has a form that is not known.", _FORMS, "Write a plain path for a file.")

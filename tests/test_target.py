@@ -205,7 +205,7 @@ def test_postgres_is_recognised_and_its_password_never_shown(
     monkeypatch.setenv("STORE", text)
     for target in (parse_target(text), parse_target("env:STORE")):
         assert (target.kind, target.path, target.label, target.conninfo) == ("postgres", None, label, text)
-        with pytest.raises(NotAStore, match="not readable by it") as caught:
+        with pytest.raises(NotAStore, match="A SQLite file is expected") as caught:
             target.sqlite_file()
         assert caught.value.exit_code == 3
         assert SECRET not in repr(target) + str(target) + str(caught.value)

@@ -15,10 +15,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from busbar_audit.audit import RestartRow, audit
-from busbar_audit.errors import ReportError
+from busbar_audit.errors import ReportError, UsageError
 from busbar_audit.rehearsal.commands import Ran, run
 from busbar_audit.result import Result
 from busbar_audit.store import Store, open_store
+from busbar_audit.text import printable
 from busbar_audit.warehouse import quoted, read_only
 
 # Tables whose rows are compared: the columns that place a row, and the column of its state.
@@ -100,6 +101,12 @@ def restart_proof(
 
 
 def _rows(phase: str, store: Store) -> Iterator[RestartRow]:
+    if store.engine != "sqlite":
+        raise UsageError(
+            f"A restart proof of {printable(store.target.label)}.",
+            "This version proves SQLite stores only.",
+            "Audit the store instead; no command was run.",
+        )
     with closing(read_only(store.snapshot.path)) as con:
         for table, (key, state) in _TABLES.items():
             if table in store.found.tables:

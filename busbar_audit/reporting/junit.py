@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from busbar_audit.origin import identity
 from busbar_audit.text import printable
 
 # What XML 1.0 cannot hold and `printable` leaves alone.
@@ -25,7 +26,7 @@ def write_junit(document: Mapping[str, Any], path: Path, notebooks: Sequence[Map
     for name, value in (
         ("verdict", document["verdict"]),
         ("store", document["store"]["location"]),
-        ("snapshot.sha256", document["snapshot"]["sha256"]),
+        *((f"snapshot.{name}", value) for name, value in identity(document["snapshot"])),
     ):
         ET.SubElement(properties, "property", name=name, value=_legal(value))
     counts = {"tests": 0, "failures": 0, "errors": 0, "skipped": 0}

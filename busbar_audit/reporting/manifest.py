@@ -11,6 +11,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from busbar_audit.origin import identity
 from busbar_audit.result import version
 
 SCHEMA = "busbar-audit/manifest/1"
@@ -33,8 +34,8 @@ def write_manifest(directory: Path, documents: Sequence[Mapping[str, Any]]) -> N
             {
                 "location": document["store"]["location"],
                 "taken_at": document["snapshot"]["taken_at"],
-                "sha256": document["snapshot"]["sha256"],
-                "bytes": document["snapshot"]["bytes"],
+                **dict(identity(document["snapshot"])),
+                **({"bytes": document["snapshot"]["bytes"]} if "bytes" in document["snapshot"] else {}),
             }
             for document in documents
         ],

@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any
 
 from busbar_audit import checks
+from busbar_audit.origin import identity
 from busbar_audit.queries import SEVERITIES
 from busbar_audit.reporting.markup import (
     Block,
@@ -320,7 +321,7 @@ def not_checked(document: Document) -> Block:
 def snapshot(document: Document) -> Block:
     """The copy that was audited, and the run."""
     store, copy, run, asked = (document[part] for part in ("store", "snapshot", "run", "requested"))
-    source = copy["source"]
+    source = copy.get("source")
     shape = "" if store["stamp"] == store["generation"] else f"; its shape is at least that of v{store['implied']}"
     selection = " ".join(
         f"{word} {', '.join(asked[key])}." for word, key in (("Only", "only"), ("Without", "skip")) if asked[key]
@@ -333,12 +334,7 @@ def snapshot(document: Document) -> Block:
             f"{volatile(copy['taken_at'].replace('T', ' ').rstrip('Z'))} UTC, by {text(copy['method'])}; "
             "the store itself was only read",
         ),
-        (
-            "Source",
-            f"{number(source['main_bytes'])} bytes, {number(source['wal_bytes'] or 0)} in the write-ahead log, "
-            f"journal mode {text(source['journal_mode'])}",
-        ),
-        ("Copy", f"{number(copy['bytes'])} bytes, SHA-256 <code class='ba-long'>{text(copy['sha256'])}</code>"),
+        *_copied(copy),
         ("As of", f"{_as_of(document)} UTC, the clock of all checks"),
         ("Asked for", f"findings from severity {text(asked['fail_on'])} up decide. {text(selection or _ALL)}"),
         (
@@ -347,7 +343,7 @@ def snapshot(document: Document) -> Block:
             f"busbar-audit {text(document['tool']['version'])}",
         ),
     ]
-    if source["shm_changed"]:
+    if source is not None and source["shm_changed"]:
         items.insert(
             4,
             (
@@ -357,8 +353,31 @@ def snapshot(document: Document) -> Block:
         )
     return Block(
         f'<div class="ba-facts">{_list(items)}</div>',
-        plain_table(("fact", "value"), [["sha256", copy["sha256"]], ["taken at", copy["taken_at"]]]),
+        plain_table(("fact", "value"), [*map(list, identity(copy)), ["taken at", copy["taken_at"]]]),
     )
+
+
+def _copied(copy: Document) -> list[tuple[str, str]]:
+    """What the snapshot is of, and what tells it from any other; ids of one moment are set apart from what repeats."""
+    if "sha256" in copy:
+        source = copy["source"]
+        return [
+            (
+                "Source",
+                f"{number(source['main_bytes'])} bytes, {number(source['wal_bytes'] or 0)} in the write-ahead log, "
+                f"journal mode {text(source['journal_mode'])}",
+            ),
+            ("Copy", f"{number(copy['bytes'])} bytes, SHA-256 <code class='ba-long'>{text(copy['sha256'])}</code>"),
+        ]
+    system = f", system {text(copy['system_identifier'])}" if copy["system_identifier"] is not None else ""
+    return [
+        (
+            "Source",
+            f"PostgreSQL {text(copy['server_version'])}{' (a replica)' if copy['replica'] else ''}{system}, database "
+            f"<code>{text(copy['database'])}</code>, schema <code>{text(copy['schema'])}</code>",
+        ),
+        ("Snapshot", f"{volatile(copy['snapshot'])}, write-ahead log at {volatile(copy['lsn'])}"),
+    ]
 
 
 def _as_of(document: Document) -> str:

@@ -18,7 +18,7 @@ from busbar_audit.reporting.outputs import Audited, folder_of, verdict_over, wri
 from busbar_audit.reporting.publish import published
 from busbar_audit.reporting.session import RESULT
 from busbar_audit.result import Result
-from busbar_audit.store import Store, open_store
+from busbar_audit.store import Store, find_stores, open_store
 from busbar_audit.verdict import Verdict
 
 Progress = Callable[[str], None]
@@ -51,6 +51,7 @@ def report(
     notebooks: Sequence[Named] | None = None,
     parameters: Mapping[str, Any] | None = None,
     family: str | None = None,
+    schema: str | None = None,
     only: Collection[str] = (),
     skip: Collection[str] = (),
     as_of: datetime | int | None = None,
@@ -66,7 +67,7 @@ def report(
     targets : one store or several, each audited once. out : the folder; an earlier report there is replaced.
     notebooks : by number, name or path; all of ours by default, none for an empty list.
     parameters : for notebooks; each name has to be a parameter of every notebook that runs.
-    family, only, skip, as_of, fail_on : as for `open_store` and `audit`.
+    family, schema, only, skip, as_of, fail_on : as for `find_stores`, `open_store` and `audit`.
     start_timeout, cell_timeout : seconds for a kernel to start, and for each cell.
     progress : called with a line of text at each longer step.
 
@@ -85,13 +86,14 @@ def report(
         raise UsageError("No target.", "Expected at least one store.")
     paths = books.find(notebooks)
     _require_known(paths, parameters or {})
+    every = [each for target in named for each in find_stores(target, schema=schema)]
     stores: list[Audited] = []
     with published(out) as directory, ThreadPoolExecutor(1) as beside:
         if paths:
             warm = beside.submit(books.warm_up)
-        for number, target in enumerate(named, start=1):
+        for number, target in enumerate(every, start=1):
             with open_store(target, family=family, progress=progress) as store:
-                folder = folder_of(number, len(named), store.family)
+                folder = folder_of(number, len(every), store.family)
                 result = audit(store, only=only, skip=skip, as_of=as_of, fail_on=fail_on, progress=progress)
                 write_tables(result, directory / folder)
                 document = result.as_dict()

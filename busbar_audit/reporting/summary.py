@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from busbar_audit.origin import identity
 from busbar_audit.queries import SEVERITIES
 from busbar_audit.text import printable
 
 CHECKS = 20
 SAMPLES = 3
 _LONGEST = 160
+_WORDS = {"sha256": "SHA-256"}
 
 
 def summary(document: Mapping[str, Any], incomplete: Sequence[str] = (), verdict: str | None = None) -> str:
@@ -29,7 +31,8 @@ def summary(document: Mapping[str, Any], incomplete: Sequence[str] = (), verdict
         f"# busbar-audit: {verdict or document['verdict']}",
         "",
         f"- Store: {store['family']} {store['engine']} {generation}, {code(store['location'])}",
-        f"- Copy: taken {snapshot['taken_at']} by {snapshot['method']}, SHA-256 `{snapshot['sha256']}`",
+        f"- Copy: taken {snapshot['taken_at']} by {snapshot['method']}, "
+        + ", ".join(f"{_WORDS.get(name, name)} `{value}`" for name, value in identity(snapshot)),
         *(f"- {code(reason)}" for reason in (*document["reasons"], *incomplete)),
         f"- Checks with an answer: {covered['checks_run']} of {covered['checks_selected']} selected"
         + (f", {len(covered['not_selected'])} not selected" if covered["not_selected"] else ""),

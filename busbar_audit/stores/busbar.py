@@ -11,6 +11,7 @@ from busbar_audit.stores.shapes import Shape
 NAME = "busbar"
 ENGINE = "sqlite"
 NEWEST = 12
+KNOWN = "5 to 12"
 
 # Two of these tables with these columns make a busbar store; names alone would not, others use them too.
 _SIGNATURES = {

@@ -1,7 +1,7 @@
 -- code: BUS-A01
 -- title: Approvals of two gateway generations
 -- severity: medium
--- applies: busbar sqlite 10-12
+-- applies: busbar sqlite 10-12, busbar postgres 10-11
 -- params: none
 -- examines: audit.approvals
 -- proves: Tokens of the kinds ask and approval are both there.

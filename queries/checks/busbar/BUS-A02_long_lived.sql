@@ -1,7 +1,7 @@
 -- code: BUS-A02
 -- title: Approvals that live too long
 -- severity: low
--- applies: busbar sqlite 9-12
+-- applies: busbar sqlite 9-12, busbar postgres 10-11
 -- params: as_of hugeint, longest hugeint = 86400
 -- examines: audit.approvals
 -- proves: A redeemed approval expires more than a day after the audit; the gateway gives them 300 seconds.

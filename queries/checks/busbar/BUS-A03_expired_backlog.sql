@@ -1,7 +1,7 @@
 -- code: BUS-A03
 -- title: Many expired approvals
 -- severity: low
--- applies: busbar sqlite 9-12
+-- applies: busbar sqlite 9-12, busbar postgres 10-11
 -- params: as_of hugeint, many bigint = 100
 -- examines: audit.approvals
 -- proves: More than a hundred approvals have expired and are still there.

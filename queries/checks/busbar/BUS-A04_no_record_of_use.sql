@@ -1,7 +1,7 @@
 -- code: BUS-A04
 -- title: Approvals were asked for and used, and none is on record
 -- severity: high
--- applies: busbar sqlite 9-12
+-- applies: busbar sqlite 9-12, busbar postgres 10-11
 -- params: lifetime hugeint = 300
 -- examines: audit.calls
 -- proves: Calls that waited for an approval were followed by a dispatched call to the same tool within its lifetime,

@@ -1,7 +1,7 @@
 -- code: BUS-A05
 -- title: Demotions of servers that are no longer configured
 -- severity: low
--- applies: busbar sqlite 9-12
+-- applies: busbar sqlite 9-12, busbar postgres 10-11
 -- params: as_of hugeint, servers list, age hugeint = 2592000
 -- needs: servers
 -- examines: audit.demotions

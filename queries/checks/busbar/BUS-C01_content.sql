@@ -1,7 +1,7 @@
 -- code: BUS-C01
 -- title: The digest of a record is not that of its content
 -- severity: critical
--- applies: busbar sqlite 5-12
+-- applies: busbar sqlite 5-12, busbar postgres 6-11
 -- params: none
 -- examines: audit.chain_records
 -- proves: The digest recomputed from the stored fields differs from the stored one.

@@ -1,7 +1,7 @@
 -- code: BUS-C02
 -- title: A record does not link to the one before it
 -- severity: critical
--- applies: busbar sqlite 5-12
+-- applies: busbar sqlite 5-12, busbar postgres 6-11
 -- params: none
 -- examines: audit.chain_records
 -- proves: prev_hash is not the hash of the record before it, and both are there.

@@ -1,7 +1,7 @@
 -- code: BUS-C03
 -- title: Records are missing inside a chain
 -- severity: critical
--- applies: busbar sqlite 5-12
+-- applies: busbar sqlite 5-12, busbar postgres 6-11
 -- params: none
 -- examines: audit.chain_records
 -- proves: The sequence jumps inside a chain.

@@ -1,7 +1,7 @@
 -- code: BUS-C04
 -- title: The beginning of a chain is gone
 -- severity: medium
--- applies: busbar sqlite 5-12
+-- applies: busbar sqlite 5-12, busbar postgres 6-11
 -- params: none
 -- examines: audit.chain_records
 -- proves: The first record there is not number 1.

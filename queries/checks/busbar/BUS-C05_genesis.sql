@@ -1,7 +1,7 @@
 -- code: BUS-C05
 -- title: A first record names a predecessor
 -- severity: critical
--- applies: busbar sqlite 5-12
+-- applies: busbar sqlite 5-12, busbar postgres 6-11
 -- params: none
 -- examines: audit.chain_records
 -- proves: Record 1 has a prev_hash.

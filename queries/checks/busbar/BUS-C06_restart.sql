@@ -1,7 +1,7 @@
 -- code: BUS-C06
 -- title: A chain begins anew in its middle
 -- severity: high
--- applies: busbar sqlite 5-12
+-- applies: busbar sqlite 5-12, busbar postgres 6-11
 -- params: none
 -- examines: audit.chain_records
 -- proves: A record after the first has no prev_hash.

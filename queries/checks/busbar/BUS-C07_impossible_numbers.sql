@@ -1,7 +1,7 @@
 -- code: BUS-C07
 -- title: A sequence below 1 or a time before 1970
 -- severity: high
--- applies: busbar sqlite 5-12
+-- applies: busbar sqlite 5-12, busbar postgres 6-11
 -- params: none
 -- examines: audit.chain_records
 -- proves: seq < 1 or ts < 0.

@@ -1,7 +1,7 @@
 -- code: BUS-C08
 -- title: A stored hash is not a digest
 -- severity: high
--- applies: busbar sqlite 5-12
+-- applies: busbar sqlite 5-12, busbar postgres 6-11
 -- params: none
 -- examines: audit.chain_records
 -- proves: hash or prev_hash is not 64 lower-case hexadecimal digits.

@@ -1,7 +1,7 @@
 -- code: BUS-C09
 -- title: The same hash stands at two places
 -- severity: high
--- applies: busbar sqlite 5-12
+-- applies: busbar sqlite 5-12, busbar postgres 6-11
 -- params: none
 -- examines: audit.chain_records
 -- proves: Two records carry one hash; scope and number are part of every digest, so two true records never do.

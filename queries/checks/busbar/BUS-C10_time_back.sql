@@ -1,7 +1,7 @@
 -- code: BUS-C10
 -- title: Time goes back inside a chain
 -- severity: medium
--- applies: busbar sqlite 5-12
+-- applies: busbar sqlite 5-12, busbar postgres 6-11
 -- params: none
 -- examines: audit.chain_records
 -- proves: A record is older than the one before it by more than 300 seconds.

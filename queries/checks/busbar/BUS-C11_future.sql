@@ -1,7 +1,7 @@
 -- code: BUS-C11
 -- title: A record is from the future
 -- severity: medium
--- applies: busbar sqlite 5-12
+-- applies: busbar sqlite 5-12, busbar postgres 6-11
 -- params: as_of hugeint, tolerance hugeint = 300
 -- examines: audit.chain_records
 -- proves: ts is more than 300 seconds after the time of the audit.

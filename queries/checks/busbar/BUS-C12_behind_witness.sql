@@ -1,7 +1,7 @@
 -- code: BUS-C12
 -- title: A chain is behind its witness
 -- severity: critical
--- applies: busbar sqlite 5-12
+-- applies: busbar sqlite 5-12, busbar postgres 6-11
 -- params: none
 -- needs: --witness
 -- examines: source.witness

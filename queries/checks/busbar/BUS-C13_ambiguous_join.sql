@@ -1,7 +1,7 @@
 -- code: BUS-C13
 -- title: A field contains the bar that separates fields
 -- severity: medium
--- applies: busbar sqlite 5-12
+-- applies: busbar sqlite 5-12, busbar postgres 6-11
 -- params: none
 -- examines: audit.joined_texts
 -- proves: The digest of such a record does not bind where one field ends and the next begins.

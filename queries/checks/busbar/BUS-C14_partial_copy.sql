@@ -1,7 +1,7 @@
 -- code: BUS-C14
 -- title: The copy of the admin audit is not whole
 -- severity: high
--- applies: busbar sqlite 10-12
+-- applies: busbar sqlite 10-12, busbar postgres 10-11
 -- params: none
 -- examines: audit.admin_audit
 -- proves: Kind audit has records, and records of audit_log are not among them.

@@ -1,7 +1,7 @@
 -- code: BUS-C15
 -- title: Two histories of the admin audit
 -- severity: critical
--- applies: busbar sqlite 10-12
+-- applies: busbar sqlite 10-12, busbar postgres 10-11
 -- params: none
 -- examines: audit.admin_audit
 -- proves: A record of audit_log and the record of the same number in kind audit carry different hashes.

@@ -1,7 +1,7 @@
 -- code: BUS-C16
 -- title: A row and the record in it say different things
 -- severity: critical
--- applies: busbar sqlite 10-12
+-- applies: busbar sqlite 10-12, busbar postgres 10-11
 -- params: none
 -- examines: audit.plane_chain
 -- proves: seq, time, principal or task of the row differ from those inside the digested body.

@@ -1,7 +1,7 @@
 -- code: BUS-C17
 -- title: Chained rows carry the time 0
 -- severity: high
--- applies: busbar sqlite 10-12
+-- applies: busbar sqlite 10-12, busbar postgres 10-11
 -- params: none
 -- examines: audit.plane_chain
 -- proves: The row time that retention goes by is 0.

@@ -1,7 +1,7 @@
 -- code: BUS-C18
 -- title: An unknown digest version
 -- severity: medium
--- applies: busbar sqlite 10-12
+-- applies: busbar sqlite 10-12, busbar postgres 10-11
 -- params: none
 -- examines: audit.plane_chain
 -- proves: digest_version is neither absent nor 1 nor 2.

@@ -1,7 +1,7 @@
 -- code: BUS-C19
 -- title: Two principals differ only in case, blanks or spelling
 -- severity: medium
--- applies: busbar sqlite 5-12
+-- applies: busbar sqlite 5-12, busbar postgres 6-11
 -- params: none
 -- examines: audit.principals
 -- proves: Two principals are equal after case folding, trimming and Unicode composition.

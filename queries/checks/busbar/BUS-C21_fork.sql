@@ -1,7 +1,7 @@
 -- code: BUS-C21
 -- title: Two records have one place in a chain
 -- severity: critical
--- applies: busbar sqlite 5-12
+-- applies: busbar sqlite 5-12, busbar postgres 6-11
 -- params: none
 -- examines: audit.chain_records
 -- proves: A number occurs twice in one chain.

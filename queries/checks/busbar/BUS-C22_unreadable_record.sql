@@ -1,7 +1,7 @@
 -- code: BUS-C22
 -- title: An audit record or task event cannot be read
 -- severity: high
--- applies: busbar sqlite 5-12
+-- applies: busbar sqlite 5-12, busbar postgres 6-11
 -- params: none
 -- examines: audit.chain_records
 -- proves: The record is not of the known form, so its digest cannot be recomputed. Calls of that kind are BUS-M01.

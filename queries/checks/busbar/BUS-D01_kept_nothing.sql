@@ -1,7 +1,7 @@
 -- code: BUS-D01
 -- title: There was traffic, and its tables are empty
 -- severity: critical
--- applies: busbar sqlite 8-12
+-- applies: busbar sqlite 8-12, busbar postgres 10-11
 -- params: none
 -- examines: audit.admin_audit
 -- proves: The admin audit tells of calls to agents and no task and no event is stored; or of tool calls and no call

@@ -1,7 +1,7 @@
 -- code: BUS-D02
 -- title: Calls or task events stopped being written
 -- severity: high
--- applies: busbar sqlite 8-12
+-- applies: busbar sqlite 8-12, busbar postgres 10-11
 -- params: as_of hugeint, days bigint = 3
 -- examines: audit.write_times
 -- proves: The last call or event is more than 3 days older than the last admin audit or usage, and it had never been

@@ -1,7 +1,7 @@
 -- code: BUS-D03
 -- title: An admin audit outcome that is not known
 -- severity: medium
--- applies: busbar sqlite 5-12
+-- applies: busbar sqlite 5-12, busbar postgres 6-11
 -- params: none
 -- examines: audit.admin_audit
 -- proves: The outcome is none of applied, rejected, degraded.

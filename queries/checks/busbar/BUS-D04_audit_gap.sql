@@ -1,7 +1,7 @@
 -- code: BUS-D04
 -- title: Admin audit records are missing, and what the gap looks like
 -- severity: high
--- applies: busbar sqlite 5-12
+-- applies: busbar sqlite 5-12, busbar postgres 6-11
 -- params: none
 -- examines: audit.admin_audit
 -- proves: Numbers are missing inside the admin audit, and the record after the gap does not link over it.

@@ -1,7 +1,7 @@
 -- code: BUS-K01
 -- title: A deleted key still has credentials
 -- severity: critical
--- applies: busbar sqlite 5-12
+-- applies: busbar sqlite 5-12, busbar postgres 6-11
 -- params: none
 -- examines: raw.credentials
 -- proves: The key is marked deleted and credentials of it exist.

@@ -1,7 +1,7 @@
 -- code: BUS-K02
 -- title: A key was deleted before it was made
 -- severity: high
--- applies: busbar sqlite 5-12
+-- applies: busbar sqlite 5-12, busbar postgres 6-11
 -- params: none
 -- examines: audit.keys
 -- proves: deleted_at is lower than created_at.

@@ -1,7 +1,7 @@
 -- code: BUS-K03
 -- title: A denial without a time
 -- severity: low
--- applies: busbar sqlite 5-12
+-- applies: busbar sqlite 5-12, busbar postgres 6-11
 -- params: none
 -- examines: raw.denylist
 -- proves: created_at is 0.

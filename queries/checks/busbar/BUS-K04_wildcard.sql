@@ -1,7 +1,7 @@
 -- code: BUS-K04
 -- title: Live keys that may use everything
 -- severity: info
--- applies: busbar sqlite 5-12
+-- applies: busbar sqlite 5-12, busbar postgres 6-11
 -- params: as_of hugeint
 -- examines: audit.keys
 -- proves: Neither allowed_pools nor scope_grants is set on a live key: nothing is left out of its grant.

@@ -1,7 +1,7 @@
 -- code: BUS-K05
 -- title: A server or tool stands among the pools of a key
 -- severity: high
--- applies: busbar sqlite 5-9
+-- applies: busbar sqlite 5-9, busbar postgres 6
 -- params: pools list, servers list
 -- needs: pools
 -- examines: audit.keys

@@ -1,7 +1,7 @@
 -- code: BUS-K06
 -- title: Grants of a key that cannot be read
 -- severity: high
--- applies: busbar sqlite 10-12
+-- applies: busbar sqlite 10-12, busbar postgres 10-11
 -- params: none
 -- examines: audit.keys
 -- proves: scope_grants is no JSON object of lists of texts, or names pools, which have a column of their own.

@@ -1,7 +1,7 @@
 -- code: BUS-K07
 -- title: Keys that have expired and are still enabled
 -- severity: info
--- applies: busbar sqlite 5-12
+-- applies: busbar sqlite 5-12, busbar postgres 6-11
 -- params: as_of hugeint
 -- examines: audit.keys
 -- proves: enabled is set and expires_at has passed.

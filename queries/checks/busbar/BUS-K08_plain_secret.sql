@@ -1,7 +1,7 @@
 -- code: BUS-K08
 -- title: Secrets in clear text
 -- severity: high
--- applies: busbar sqlite 5-12
+-- applies: busbar sqlite 5-12, busbar postgres 6-11
 -- params: none
 -- examines: raw.credentials
 -- proves: The stored form of the secret says that it is not encrypted (v1:plain:).

@@ -1,7 +1,7 @@
 -- code: BUS-K09
 -- title: Usage of a key that does not exist
 -- severity: high
--- applies: busbar sqlite 5-12
+-- applies: busbar sqlite 5-12, busbar postgres 6-11
 -- params: none
 -- examines: audit.metering
 -- proves: Metering rows name a key id that has no row; tombstones count as rows.

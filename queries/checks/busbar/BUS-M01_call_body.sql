@@ -1,7 +1,7 @@
 -- code: BUS-M01
 -- title: The body of a call record is not what it must be
 -- severity: high
--- applies: busbar sqlite 7-12
+-- applies: busbar sqlite 7-12, busbar postgres 10-11
 -- params: none
 -- examines: audit.calls
 -- proves: The body is no JSON object with exactly the known members.

@@ -1,7 +1,7 @@
 -- code: BUS-M03
 -- title: An outcome and reason that do not go together
 -- severity: medium
--- applies: busbar sqlite 7-12
+-- applies: busbar sqlite 7-12, busbar postgres 10-11
 -- params: none
 -- examines: audit.calls
 -- proves: The outcome is unknown, the reason is unknown, a refusal has no reason, or an upstream failure is called

@@ -1,7 +1,7 @@
 -- code: BUS-M04
 -- title: A pin generation goes back
 -- severity: low
--- applies: busbar sqlite 7-12
+-- applies: busbar sqlite 7-12, busbar postgres 10-11
 -- params: none
 -- examines: audit.calls
 -- proves: pin_generation is lower than in an earlier call of the same principal to the same server.

@@ -1,7 +1,7 @@
 -- code: BUS-M05
 -- title: A tool was called without a digest of its schema
 -- severity: low
--- applies: busbar sqlite 7-12
+-- applies: busbar sqlite 7-12, busbar postgres 10-11
 -- params: none
 -- examines: audit.calls
 -- proves: A dispatched call has no tool_digest.

@@ -1,7 +1,7 @@
 -- code: BUS-M07
 -- title: A request id stands twice
 -- severity: low
--- applies: busbar sqlite 7-12
+-- applies: busbar sqlite 7-12, busbar postgres 10-11
 -- params: none
 -- examines: audit.calls
 -- proves: One principal has two calls with the same non-empty request id.

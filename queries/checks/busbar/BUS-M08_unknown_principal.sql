@@ -1,7 +1,7 @@
 -- code: BUS-M08
 -- title: A caller is not among the keys
 -- severity: low
--- applies: busbar sqlite 7-12
+-- applies: busbar sqlite 7-12, busbar postgres 10-11
 -- params: none
 -- examines: audit.calls
 -- proves: No key row has this id; tombstones count as present.

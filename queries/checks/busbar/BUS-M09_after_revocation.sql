@@ -1,7 +1,7 @@
 -- code: BUS-M09
 -- title: Calls went through after the caller was revoked
 -- severity: critical
--- applies: busbar sqlite 7-12
+-- applies: busbar sqlite 7-12, busbar postgres 10-11
 -- params: grace hugeint = 300
 -- examines: audit.calls
 -- proves: A call was dispatched more than the grace time after its key was deleted or denied.

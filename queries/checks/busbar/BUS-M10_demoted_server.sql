@@ -1,7 +1,7 @@
 -- code: BUS-M10
 -- title: A demoted server still served
 -- severity: high
--- applies: busbar sqlite 9-12
+-- applies: busbar sqlite 9-12, busbar postgres 10-11
 -- params: grace hugeint = 0
 -- examines: audit.calls
 -- proves: A call was dispatched to a server after its demotion was recorded, and the demotion still stands.

@@ -1,7 +1,7 @@
 -- code: BUS-M11
 -- title: A tool is not of the server it is booked on
 -- severity: medium
--- applies: busbar sqlite 7-12
+-- applies: busbar sqlite 7-12, busbar postgres 10-11
 -- params: none
 -- examines: audit.calls
 -- proves: The tool's name does not begin with the server's name and an underscore.

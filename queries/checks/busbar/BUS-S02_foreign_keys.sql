@@ -1,7 +1,7 @@
 -- code: BUS-S02
 -- title: Rows point to rows that do not exist
 -- severity: high
--- applies: busbar sqlite 5-12
+-- applies: busbar sqlite 5-12, busbar postgres 6-11
 -- params: none
 -- examines: source.tables
 -- proves: A row names a parent row that is not in the copy (foreign_key_check).
@@ -10,5 +10,5 @@
 -- next: Look at the rows; if the key was deleted, its credentials had to go with it: revoke them at the gateway.
 SELECT table_name AS subject, row_key AS place, CAST(NULL AS BIGINT) AS first_seq, CAST(NULL AS BIGINT) AS last_seq, 1 AS records,
     'the row points to a missing row of ' || parent AS detail
-FROM source.foreign_keys
+FROM audit.dangling_rows
 ORDER BY subject, place, first_seq, last_seq, detail

@@ -1,7 +1,7 @@
 -- code: BUS-S06
 -- title: A table is not what its generation has
 -- severity: high
--- applies: busbar sqlite 5-12
+-- applies: busbar sqlite 5-12, busbar postgres 6-11
 -- params: none
 -- examines: source.tables
 -- proves: A table, column, type, NULL rule, default or key differs from the schema of this generation.

@@ -1,7 +1,7 @@
 -- code: BUS-S12
 -- title: The revision counter is behind its rows
 -- severity: high
--- applies: busbar sqlite 5-12
+-- applies: busbar sqlite 5-12, busbar postgres 6-11
 -- params: none
 -- examines: raw.store_revision
 -- proves: store_revision is lower than the highest revision of a key or credential, or has not exactly one row.

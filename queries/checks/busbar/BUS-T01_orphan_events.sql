@@ -1,7 +1,7 @@
 -- code: BUS-T01
 -- title: Events of a task that has no row
 -- severity: high
--- applies: busbar sqlite 8-12
+-- applies: busbar sqlite 8-12, busbar postgres 10-11
 -- params: none
 -- examines: audit.task_events
 -- proves: Events name a task that is not there.

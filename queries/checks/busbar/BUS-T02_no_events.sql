@@ -1,7 +1,7 @@
 -- code: BUS-T02
 -- title: A task without any event
 -- severity: high
--- applies: busbar sqlite 8-12
+-- applies: busbar sqlite 8-12, busbar postgres 10-11
 -- params: none
 -- examines: audit.tasks
 -- proves: No event names the task.

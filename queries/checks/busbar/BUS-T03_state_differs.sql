@@ -1,7 +1,7 @@
 -- code: BUS-T03
 -- title: A task row and its last event disagree
 -- severity: high
--- applies: busbar sqlite 8-12
+-- applies: busbar sqlite 8-12, busbar postgres 10-11
 -- params: none
 -- examines: audit.tasks
 -- proves: The state of the row is not that of its last event.

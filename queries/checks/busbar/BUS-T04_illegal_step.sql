@@ -1,7 +1,7 @@
 -- code: BUS-T04
 -- title: A task changed its state as no task can
 -- severity: high
--- applies: busbar sqlite 8-12
+-- applies: busbar sqlite 8-12, busbar postgres 10-11
 -- params: none
 -- examines: audit.task_events
 -- proves: Two events that follow each other stand for a change of state that the task machine does not have.

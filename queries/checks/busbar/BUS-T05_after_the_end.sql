@@ -1,7 +1,7 @@
 -- code: BUS-T05
 -- title: A task went on after its end
 -- severity: high
--- applies: busbar sqlite 8-12
+-- applies: busbar sqlite 8-12, busbar postgres 10-11
 -- params: none
 -- examines: audit.task_events
 -- proves: An event that changes the state follows one with a terminal state.

@@ -1,7 +1,7 @@
 -- code: BUS-T06
 -- title: A task does not begin as tasks begin
 -- severity: medium
--- applies: busbar sqlite 8-12
+-- applies: busbar sqlite 8-12, busbar postgres 10-11
 -- params: none
 -- examines: audit.task_events
 -- proves: The first event there is no submission, has another state, or another time than the row was made at.

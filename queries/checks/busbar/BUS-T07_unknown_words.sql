@@ -1,7 +1,7 @@
 -- code: BUS-T07
 -- title: A state, direction or kind of event that is not known
 -- severity: medium
--- applies: busbar sqlite 8-12
+-- applies: busbar sqlite 8-12, busbar postgres 10-11
 -- params: none
 -- examines: audit.tasks
 -- proves: A word is none of the closed sets.

@@ -1,7 +1,7 @@
 -- code: BUS-T08
 -- title: A task without a name, context or principal
 -- severity: high
--- applies: busbar sqlite 8-12
+-- applies: busbar sqlite 8-12, busbar postgres 10-11
 -- params: none
 -- examines: audit.tasks
 -- proves: task_id, context_id or principal is empty in the row or in an event.

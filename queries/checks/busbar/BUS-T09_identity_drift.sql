@@ -1,7 +1,7 @@
 -- code: BUS-T09
 -- title: A task and its events name different people or contexts
 -- severity: critical
--- applies: busbar sqlite 8-12
+-- applies: busbar sqlite 8-12, busbar postgres 10-11
 -- params: none
 -- examines: audit.task_events
 -- proves: context_id or principal of an event is not that of the task row, or, without a row, of the first event.

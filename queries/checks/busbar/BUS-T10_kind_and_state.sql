@@ -1,7 +1,7 @@
 -- code: BUS-T10
 -- title: A kind of event stands with a state it cannot have
 -- severity: high
--- applies: busbar sqlite 8-12
+-- applies: busbar sqlite 8-12, busbar postgres 10-11
 -- params: none
 -- examines: audit.task_events
 -- proves: The kind of an event tells its state, and another one stands there.

@@ -1,7 +1,7 @@
 -- code: BUS-T11
 -- title: The artifact cursor does not fit the events
 -- severity: medium
--- applies: busbar sqlite 8-12
+-- applies: busbar sqlite 8-12, busbar postgres 10-11
 -- params: none
 -- examines: audit.tasks
 -- proves: The cursor is above 0 and no event tells of an artifact, or the reverse.

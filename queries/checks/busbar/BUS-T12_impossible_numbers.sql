@@ -1,7 +1,7 @@
 -- code: BUS-T12
 -- title: A task with impossible numbers
 -- severity: high
--- applies: busbar sqlite 8-12
+-- applies: busbar sqlite 8-12, busbar postgres 10-11
 -- params: as_of hugeint, tolerance hugeint = 300, earliest hugeint = 1420070400
 -- examines: audit.tasks
 -- proves: A negative or too large cursor, an end before the beginning, or a time before 2015 or after the audit.

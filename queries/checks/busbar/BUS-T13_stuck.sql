@@ -1,7 +1,7 @@
 -- code: BUS-T13
 -- title: Work that nobody goes on with
 -- severity: medium
--- applies: busbar sqlite 8-12
+-- applies: busbar sqlite 8-12, busbar postgres 10-11
 -- params: as_of hugeint, stuck hugeint = 86400
 -- examines: audit.tasks
 -- proves: A task is submitted or working, and nothing was written about it for more than a day.

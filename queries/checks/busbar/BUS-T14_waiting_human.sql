@@ -1,7 +1,7 @@
 -- code: BUS-T14
 -- title: Tasks that wait for a person
 -- severity: info
--- applies: busbar sqlite 8-12
+-- applies: busbar sqlite 8-12, busbar postgres 10-11
 -- params: as_of hugeint
 -- examines: audit.tasks
 -- proves: The task is in input-required or auth-required.

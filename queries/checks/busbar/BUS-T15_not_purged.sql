@@ -1,7 +1,7 @@
 -- code: BUS-T15
 -- title: Finished tasks older than the cutoff are still there
 -- severity: low
--- applies: busbar sqlite 8-12
+-- applies: busbar sqlite 8-12, busbar postgres 10-11
 -- params: cutoff hugeint
 -- needs: cutoff
 -- examines: audit.tasks

@@ -1,7 +1,7 @@
 -- code: BUS-T16
 -- title: A task that was witnessed is gone
 -- severity: medium
--- applies: busbar sqlite 8-12
+-- applies: busbar sqlite 8-12, busbar postgres 10-11
 -- params: none
 -- needs: --witness
 -- examines: source.witness

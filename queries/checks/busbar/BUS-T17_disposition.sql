@@ -1,7 +1,7 @@
 -- code: BUS-T17
 -- title: The row of a task tells retention something else than the task
 -- severity: critical
--- applies: busbar sqlite 10-12
+-- applies: busbar sqlite 10-12, busbar postgres 10-11
 -- params: none
 -- examines: audit.tasks
 -- proves: disposition or ts of the row differ from state and updated_at of the task in it.

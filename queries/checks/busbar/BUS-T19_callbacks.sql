@@ -1,7 +1,7 @@
 -- code: BUS-T19
 -- title: Callbacks that are not plain https to a public host
 -- severity: info
--- applies: busbar sqlite 8-12
+-- applies: busbar sqlite 8-12, busbar postgres 10-11
 -- params: none
 -- examines: audit.tasks
 -- proves: push_callback is no https URL, carries a user name, or names this host or a private network.

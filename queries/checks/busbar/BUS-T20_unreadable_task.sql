@@ -1,7 +1,7 @@
 -- code: BUS-T20
 -- title: A task cannot be read
 -- severity: high
--- applies: busbar sqlite 10-12
+-- applies: busbar sqlite 10-12, busbar postgres 10-11
 -- params: none
 -- examines: audit.tasks
 -- proves: The body of a task record is not the JSON object of ten members that a task is.

@@ -1,7 +1,7 @@
 -- code: BUS-U01
 -- title: Tokens were used in a window without a request
 -- severity: high
--- applies: busbar sqlite 5-12
+-- applies: busbar sqlite 5-12, busbar postgres 6-11
 -- params: none
 -- examines: audit.usage_windows
 -- proves: The rows of a window and bucket have tokens and none has a request.

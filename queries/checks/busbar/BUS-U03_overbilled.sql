@@ -1,7 +1,7 @@
 -- code: BUS-U03
 -- title: More was billed than requested
 -- severity: high
--- applies: busbar sqlite 5-12
+-- applies: busbar sqlite 5-12, busbar postgres 6-11
 -- params: none
 -- examines: audit.metering
 -- proves: billable_requests is higher than requests.

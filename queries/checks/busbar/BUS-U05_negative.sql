@@ -1,7 +1,7 @@
 -- code: BUS-U05
 -- title: A counter below zero
 -- severity: high
--- applies: busbar sqlite 5-12
+-- applies: busbar sqlite 5-12, busbar postgres 6-11
 -- params: none
 -- examines: audit.usage_counters
 -- proves: A counter of usage is negative.

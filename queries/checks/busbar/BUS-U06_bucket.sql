@@ -1,7 +1,7 @@
 -- code: BUS-U06
 -- title: A metering bucket that is no day
 -- severity: medium
--- applies: busbar sqlite 5-12
+-- applies: busbar sqlite 5-12, busbar postgres 6-11
 -- params: none
 -- examines: audit.metering
 -- proves: The bucket is no decimal number, or not the start of a day in UTC.

@@ -1,7 +1,7 @@
 -- code: BUS-U07
 -- title: Metering and windows of a key differ
 -- severity: medium
--- applies: busbar sqlite 5-12
+-- applies: busbar sqlite 5-12, busbar postgres 6-11
 -- params: percent bigint = 5, least bigint = 10
 -- examines: audit.metering
 -- proves: Over the time of a window, requests or tokens of a key in usage_windows and in usage_metering differ by

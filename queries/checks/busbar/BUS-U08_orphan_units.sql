@@ -1,7 +1,7 @@
 -- code: BUS-U08
 -- title: Units of usage without their usage row
 -- severity: medium
--- applies: busbar sqlite 10-12
+-- applies: busbar sqlite 10-12, busbar postgres 10-11
 -- params: none
 -- examines: audit.usage_units
 -- proves: A row of a named unit has no row of the same window, or of the same metering bucket.

@@ -1,7 +1,7 @@
 -- code: BUS-U09
 -- title: Tokens that are counted twice
 -- severity: high
--- applies: busbar sqlite 10-12
+-- applies: busbar sqlite 10-12, busbar postgres 10-11
 -- params: none
 -- examines: audit.usage_units
 -- proves: A unit table has one of the units that have columns of their own (input, output, cache_read, cache_write).

@@ -1,7 +1,7 @@
 -- code: BUS-U10
 -- title: Metering under more than one rate card
 -- severity: info
--- applies: busbar sqlite 10-12
+-- applies: busbar sqlite 10-12, busbar postgres 10-11
 -- params: none
 -- examines: audit.metering
 -- proves: priced_from_ms is set: the row was priced by a card valid from then.

@@ -1,7 +1,7 @@
 -- code: BUS-U11
 -- title: Nothing is ever refunded in metering
 -- severity: medium
--- applies: busbar sqlite 10-12
+-- applies: busbar sqlite 10-12, busbar postgres 10-11
 -- params: least bigint = 10
 -- examines: audit.metering
 -- proves: No metering row bills less than was requested, although calls were refused or failed.

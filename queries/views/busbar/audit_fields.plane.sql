@@ -1,9 +1,9 @@
 -- view: audit_fields
 -- kind: part
 -- about: one row an admin audit record of the plane records: typed, or neutral with one of three contents (legacy, core, kernel).
--- applies: busbar sqlite 10-12
+-- applies: busbar sqlite 10-12, busbar postgres 10-11
 WITH decoded AS (
-    SELECT _row, parent, seq, audit.signed_zeros(TRY(decode(body))) AS body FROM raw.plane_records WHERE kind = 'audit' AND parent IS NOT NULL
+    SELECT _row, parent, seq, audit.signed_zeros(TRY(decode(body))) AS body FROM audit.plane_rows WHERE kind = 'audit'
 ), read AS (
     SELECT *, audit.sound_object(body) AS sound,
         TRY(json_extract(body, ['$.seq', '$.ts', '$.action', '$.resource', '$.outcome', '$.principal', '$.prev_hash', '$.hash',

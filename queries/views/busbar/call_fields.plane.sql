@@ -1,10 +1,10 @@
 -- view: call_fields
 -- kind: part
 -- about: one row a call record of the plane records, typed or neutral.
--- applies: busbar sqlite 10-12
+-- applies: busbar sqlite 10-12, busbar postgres 10-11
 WITH decoded AS (
     SELECT _row, parent, seq, ts AS row_ts, body IS NOT NULL AS there, audit.signed_zeros(TRY(decode(body))) AS body
-    FROM raw.plane_records WHERE kind = 'call' AND parent IS NOT NULL
+    FROM audit.plane_rows WHERE kind = 'call'
 ), sound AS (
     SELECT *, audit.sound_object(body) AS sound,
         TRY(json_extract(body, ['$.principal', '$.seq', '$.ts', '$.server', '$.tool', '$.outcome', '$.reason', '$.tool_digest',

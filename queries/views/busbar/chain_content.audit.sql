@@ -1,7 +1,7 @@
 -- view: chain_content
 -- kind: part
 -- about: admin audit records whose recomputed digest is not the stored one, or that cannot be decoded (digest NULL).
--- applies: busbar sqlite 5-12
+-- applies: busbar sqlite 5-12, busbar postgres 6-11
 WITH digested AS (
     SELECT population, scope, seq, row, hash, decodable,
         CASE WHEN NOT decodable THEN NULL

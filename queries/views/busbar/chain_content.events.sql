@@ -1,7 +1,7 @@
 -- view: chain_content
 -- kind: part
 -- about: task events whose recomputed digest is not the stored one, or that cannot be decoded (digest NULL).
--- applies: busbar sqlite 8-12
+-- applies: busbar sqlite 8-12, busbar postgres 10-11
 WITH digested AS (
     SELECT population, scope, seq, row, hash, decodable,
         CASE WHEN NOT decodable THEN NULL

@@ -1,7 +1,7 @@
 -- view: chain_faults
 -- kind: table
 -- about: one row a fault of a chain: what it is about, the record at which it shows (seq), its extent (first_seq to last_seq, records).
--- applies: busbar sqlite 5-12
+-- applies: busbar sqlite 5-12, busbar postgres 6-11
 WITH unlinked AS (
     SELECT f.population, f.scope, f.seq,
         count(r.hash) AS candidates, count(*) FILTER (r.hash = f.prev_hash) AS matches

@@ -2,7 +2,7 @@
 -- kind: table
 -- about: the records at which something about their place in the chain is to be said, with the record before each (previous_…).
 -- params: tolerance hugeint = 300
--- applies: busbar sqlite 5-12
+-- applies: busbar sqlite 5-12, busbar postgres 6-11
 WITH steps AS (
     SELECT population, scope, seq, ts, prev_hash, hash, row,
         lag(seq) OVER chain AS previous_seq, lag(hash) OVER chain AS previous_hash,

@@ -1,7 +1,7 @@
 -- view: chain_populations
 -- kind: table
 -- about: one row a population: its chains, its records, and whether no digest at all can be reproduced while every link holds.
--- applies: busbar sqlite 5-12
+-- applies: busbar sqlite 5-12, busbar postgres 6-11
 WITH faults AS (
     SELECT population, sum(records) FILTER (about = 'content') AS content, sum(records) FILTER (about = 'undecodable') AS undecodable,
         sum(records) FILTER (about = 'link') AS links, sum(records) FILTER (about = 'form') AS forms

@@ -1,7 +1,7 @@
 -- view: chain_verdicts
 -- kind: view
 -- about: one row a chain with its verdict (intact-unanchored, broken, unverifiable) and what it is about.
--- applies: busbar sqlite 5-12
+-- applies: busbar sqlite 5-12, busbar postgres 6-11
 WITH told AS (
     SELECT population, scope, list(about ORDER BY about) AS about, min(first_seq) AS first_bad, max(last_seq) AS last_bad
     FROM audit.chain_extents GROUP BY population, scope

@@ -1,9 +1,9 @@
 -- view: event_fields
 -- kind: part
 -- about: one row a task event of the plane records.
--- applies: busbar sqlite 10-12
+-- applies: busbar sqlite 10-12, busbar postgres 10-11
 WITH decoded AS (
-    SELECT _row, parent, seq, audit.signed_zeros(TRY(decode(body))) AS body FROM raw.plane_records WHERE kind = 'task_event' AND parent IS NOT NULL
+    SELECT _row, parent, seq, audit.signed_zeros(TRY(decode(body))) AS body FROM audit.plane_rows WHERE kind = 'task_event'
 ), read AS (
     SELECT *, audit.sound_object(body) AS sound,
         TRY(json_extract(body, ['$.task_id', '$.seq', '$.ts', '$.kind', '$.context_id', '$.principal', '$.agent_id', '$.state',

@@ -1,5 +1,5 @@
 -- view: principal_names
 -- kind: part
 -- about: names of principals as keys, calls and task events have them.
--- applies: busbar sqlite 8-12
+-- applies: busbar sqlite 8-12, busbar postgres 10-11
 SELECT DISTINCT principal FROM audit.event_fields WHERE principal IS NOT NULL

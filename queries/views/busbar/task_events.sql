@@ -2,7 +2,7 @@
 -- kind: table
 -- about: one row a task event in its place. moves: the kind changes the task's state; run: the same number means that no event
 --   is missing or unreadable between two events; previous_state: of the event before it in the same run.
--- applies: busbar sqlite 8-12
+-- applies: busbar sqlite 8-12, busbar postgres 10-11
 WITH placed AS (
     SELECT CASE population WHEN 'task_events' THEN 'typed' ELSE 'plane' END AS era, population, scope AS task_id, seq, row, ts, kind,
         context_id, principal, agent_id, state, decodable,

@@ -1,7 +1,7 @@
 -- view: task_fields
 -- kind: part
 -- about: one row a task of the plane records; task_id is the row's, body_task_id the one inside.
--- applies: busbar sqlite 10-12
+-- applies: busbar sqlite 10-12, busbar postgres 10-11
 WITH decoded AS (
     SELECT _row, id, ts, disposition, TRY(decode(body)) AS body FROM raw.plane_records WHERE kind = 'task' AND parent IS NULL
 ), read AS (

@@ -1,7 +1,7 @@
 -- view: task_transitions
 -- kind: view
 -- about: one row a legal change of a task's state.
--- applies: busbar sqlite 8-12
+-- applies: busbar sqlite 8-12, busbar postgres 10-11
 SELECT * FROM (VALUES
     ('submitted', 'working'), ('submitted', 'input-required'), ('submitted', 'auth-required'), ('submitted', 'completed'),
     ('submitted', 'failed'), ('submitted', 'canceled'), ('submitted', 'rejected'),

@@ -1,7 +1,7 @@
 -- view: usage_counters
 -- kind: part
 -- about: one row a counter of a usage row that is not 0.
--- applies: busbar sqlite 5-12
+-- applies: busbar sqlite 5-12, busbar postgres 6-11
 SELECT 'usage_metering' AS subject, key_id AS place, counter, amount
 FROM (SELECT key_id, requests, billable_requests, tokens_input, tokens_output, tokens_cache_read, tokens_cache_write FROM audit.metering)
 UNPIVOT (amount FOR counter IN (requests, billable_requests, tokens_input, tokens_output, tokens_cache_read, tokens_cache_write))

@@ -1,0 +1,270 @@
+"""A store in one schema of a PostgreSQL database, read in one transaction."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from itertools import accumulate
+from typing import Any
+
+import pyarrow as pa
+from psycopg import sql
+
+from busbar_audit.errors import SnapshotError, UnknownFamily, UsageError
+from busbar_audit.snapshot.integrity import ForeignKeyViolation
+from busbar_audit.snapshot.postgres import PostgresSnapshot, open_postgres
+from busbar_audit.sources.base import About
+from busbar_audit.stores import busbar_pg, pg_catalog
+from busbar_audit.stores.probes import Probe
+from busbar_audit.stores.shapes import Shape, TableShape
+from busbar_audit.text import printable
+from busbar_audit.warehouse import BATCH_BYTES, Loaded, SourceColumn, SourceTable, Warehouse
+
+CURSOR = "busbar_audit"
+_ARROW = {"text": pa.string(), "integer": pa.int64(), "blob": pa.binary(), "real": pa.float64()}
+_NUMBERS = {"integer": "q", "real": "d"}
+_LARGEST = 65536
+
+
+def find_schemas(conninfo: str) -> list[str]:
+    """Names of the schemas that hold a busbar store."""
+    snapshot = open_postgres(conninfo)
+    try:
+        found = pg_catalog.schemas(snapshot.rows, busbar_pg.TABLES)
+        snapshot.end()
+    finally:
+        snapshot.abandon()
+    return [schema for schema, tables in found.items() if busbar_pg.recognise(tables)]
+
+
+class PostgresSource:
+    """One schema, its transaction open until `finish`.
+
+    Raises
+    ------
+    UsageError : several schemas hold a store and none was named.
+    UnknownFamily : the database, or the schema named, holds no busbar store.
+    NotAStore, SnapshotError : see `open_postgres`.
+    """
+
+    def __init__(self, conninfo: str, label: str, schema: str | None) -> None:
+        self.snapshot: PostgresSnapshot = open_postgres(conninfo)
+        try:
+            self.schema = self._schema(label, schema)
+            self.about = self._recognise()
+        except BaseException:
+            self.snapshot.abandon()
+            raise
+
+    @property
+    def taken_at(self) -> datetime:
+        """The moment the transaction began, by the server's clock."""
+        return self.snapshot.taken_at
+
+    def load(self, warehouse: Warehouse, table: str) -> Loaded:
+        """Load one table in the transaction, in the order of its primary key."""
+        if self.snapshot.connection.closed:
+            raise SnapshotError(
+                f"Table {table} was not loaded, and the transaction it would be read in is over.",
+                "Tables are loaded before the first check runs.",
+                "Load it before the audit, or open the store again.",
+            )
+        shape = self.about.found.tables[table]
+        columns = tuple(SourceColumn(c.name, _kind(c.type), not c.notnull, c.type == "boolean") for c in shape.columns)
+        loaded = warehouse.load_batches(
+            SourceTable(table, columns), self.about.rows[table], self._batches(shape, columns)
+        )
+        self.snapshot.require_unmoved(self.schema, table)
+        return loaded
+
+    def finish(self) -> None:
+        """End the transaction; nothing is asked of the server afterwards."""
+        self.snapshot.end()
+
+    def close(self) -> None:
+        """Close the connection, whatever its state."""
+        self.snapshot.abandon()
+
+    def health(self) -> tuple[list[str], list[ForeignKeyViolation]]:
+        """Nothing: a server does not say of its pages what SQLite says of a file."""
+        return [], []
+
+    def cleared_calls(self) -> list[str]:
+        """Nothing: all chains are looked at in SQL."""
+        return []
+
+    def probes(self) -> list[Probe]:
+        """Nothing: the tables have no guards to try."""
+        return []
+
+    def facts(self) -> Mapping[str, Any]:
+        """Nothing of a file."""
+        return {"journal_mode": None, "main_bytes": None, "wal_bytes": None}
+
+    def document(self) -> dict[str, Any]:
+        """The part ``snapshot`` of result.json."""
+        snapshot = self.snapshot
+        return {
+            "method": snapshot.method,
+            "taken_at": snapshot.taken_at.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "snapshot": snapshot.snapshot,
+            "lsn": snapshot.lsn,
+            "server_version": printable(snapshot.server_version),
+            "system_identifier": snapshot.system_identifier,
+            "database": printable(snapshot.database),
+            "schema": printable(self.schema),
+            "replica": snapshot.replica,
+        }
+
+    def _schema(self, label: str, named: str | None) -> str:
+        found = pg_catalog.schemas(self.snapshot.rows, busbar_pg.TABLES)
+        holding = [schema for schema, tables in found.items() if busbar_pg.recognise(tables)]
+        if named is not None:
+            if named not in holding:
+                raise UnknownFamily(
+                    f"{label}: schema {printable(named)} holds no busbar store.",
+                    f"Schemas that do: {', '.join(map(printable, holding)) or 'none'}.",
+                    "Nothing was checked.",
+                )
+            return named
+        if len(holding) > 1:
+            raise UsageError(
+                f"{label} holds {len(holding)} stores, in the schemas {', '.join(map(printable, holding))}.",
+                "Exactly one.",
+                "Name one with --schema.",
+            )
+        if not holding:
+            raise UnknownFamily(
+                f"{label}: no schema holds a busbar store.",
+                "Expected the tables and columns of one; names alone are not enough.",
+                "Check the database name. Nothing was checked.",
+            )
+        return holding[0]
+
+    def _recognise(self) -> About:
+        ask, schema = self.snapshot.rows, self.schema
+        found = pg_catalog.read(ask, schema, busbar_pg.TABLES)
+        rights = pg_catalog.rights(ask, schema, found.tables, self.snapshot.role)
+        unreadable = {name: right.lacking for name, right in rights.items() if right.lacking}
+        stamp = None
+        if busbar_pg.VERSIONS in found.tables and busbar_pg.VERSIONS not in unreadable:
+            stamp = self._stamp(found)
+        generation = busbar_pg.generation(found, stamp)
+        expected = busbar_pg.expected(generation.taken) if generation.taken is not None else None
+        rows = {name: self._count(name) for name in found.tables if name not in unreadable}
+        return About(
+            busbar_pg.ENGINE,
+            generation,
+            busbar_pg.NEWEST,
+            busbar_pg.KNOWN,
+            found,
+            expected,
+            busbar_pg.differences(expected, found) if expected else (),
+            rows,
+            unreadable,
+            {name: right.bytes for name, right in rights.items()},
+        )
+
+    def _stamp(self, found: Shape) -> int | None:
+        columns = {column.name: column.type for column in found.tables[busbar_pg.VERSIONS].columns}
+        if _kind(columns.get("version", "")) != "integer":
+            return None
+        query = sql.SQL("SELECT max(version)::bigint FROM {}").format(self._named(busbar_pg.VERSIONS))
+        ((stamp,),) = self.snapshot.rows(query)
+        return stamp if stamp is None else int(stamp)
+
+    def _named(self, table: str) -> sql.Identifier:
+        return sql.Identifier(self.schema, table)
+
+    def _count(self, table: str) -> int:
+        ((count,),) = self.snapshot.rows(sql.SQL("SELECT count(*) FROM {}").format(self._named(table)))
+        return int(count)
+
+    def _batches(self, shape: TableShape, columns: tuple[SourceColumn, ...]) -> Iterator[pa.RecordBatch]:
+        batch_rows = self._batch_rows(shape, columns)
+        query = sql.SQL("SELECT {} FROM {} ORDER BY {}").format(
+            sql.SQL(", ").join(_asked(column) for column in columns), self._named(shape.name), _order(shape)
+        )
+        with (
+            self.snapshot.told(f"reading {printable(self.schema)}.{printable(shape.name)}"),
+            # A cursor on the server: a batch at a time is here, and each fetch has the statement's time limit.
+            self.snapshot.connection.cursor(CURSOR, binary=True) as cursor,
+        ):
+            cursor.execute(query)
+            done = 0
+            while rows := cursor.fetchmany(batch_rows):
+                yield _batch(columns, rows, done)
+                done += len(rows)
+
+    def _batch_rows(self, shape: TableShape, columns: tuple[SourceColumn, ...]) -> int:
+        wide = [
+            sql.SQL("coalesce(octet_length({}), 0)").format(_value(column))
+            for column in columns
+            if column.kind in ("text", "blob")
+        ]
+        if not wide:
+            return _LARGEST
+        query = sql.SQL("SELECT coalesce(max({}), 0)::bigint FROM {}").format(
+            sql.SQL(" + ").join(wide), self._named(shape.name)
+        )
+        ((widest,),) = self.snapshot.rows(query)
+        return max(1, min(_LARGEST, BATCH_BYTES // (int(widest) + 64)))
+
+
+def _kind(kind: str) -> str:
+    plain = kind.split(" collate ")[0]
+    if plain in ("bigint", "integer", "smallint", "boolean"):
+        return "integer"
+    if plain in ("real", "double precision"):
+        return "real"
+    return "blob" if plain == "bytea" else "text"
+
+
+def _value(column: SourceColumn) -> sql.Composable:
+    name = sql.Identifier(column.name)
+    # As bytes: they are UTF-8 there and here, and need not become text in between.
+    return sql.SQL("convert_to({}::text, 'UTF8')").format(name) if column.kind == "text" else name
+
+
+def _asked(column: SourceColumn) -> sql.Composable:
+    name = sql.Identifier(column.name)
+    if column.kind == "integer":
+        # A boolean has no cast to bigint of its own; by way of int it has one.
+        return sql.SQL("{}::int::bigint").format(name) if column.boolean else sql.SQL("{}::bigint").format(name)
+    if column.kind == "real":
+        return sql.SQL("{}::float8").format(name)
+    return _value(column)
+
+
+def _order(shape: TableShape) -> sql.Composable:
+    key = [column for column in sorted(shape.columns, key=lambda c: c.pk_position) if column.pk_position]
+    if not key:
+        return sql.SQL("ctid")
+    # Byte order, whatever the collation of the database: the order in which the other engine has these rows.
+    return sql.SQL(", ").join(
+        sql.SQL('{} COLLATE "C"').format(sql.Identifier(column.name))
+        if _kind(column.type) == "text"
+        else sql.Identifier(column.name)
+        for column in key
+    )
+
+
+def _batch(columns: tuple[SourceColumn, ...], rows: list[tuple[Any, ...]], done: int) -> pa.RecordBatch:
+    arrays = [_array("integer", range(done + 1, done + 1 + len(rows)))]
+    arrays += [_array(column.kind, values) for column, values in zip(columns, zip(*rows, strict=True), strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, names=["_row", *(column.name for column in columns)])
+
+
+def _array(kind: str, values: Sequence[Any]) -> pa.Array:
+    """Values of one column as an Arrow array. `pa.array` would do, but is slower and loads pandas."""
+    count, missing = len(values), None
+    if None in values:
+        # One bit a value, the lowest first.
+        bits = "".join("0" if value is None else "1" for value in reversed(values))
+        missing = pa.py_buffer(int(bits, 2).to_bytes((count + 7) // 8, "little"))
+        values = [(b"" if kind in ("text", "blob") else 0) if value is None else value for value in values]
+    if number := _NUMBERS.get(kind):
+        return pa.Array.from_buffers(_ARROW[kind], count, [missing, pa.py_buffer(array(number, values))])
+    offsets = array("i", accumulate(map(len, values), initial=0))
+    return pa.Array.from_buffers(_ARROW[kind], count, [missing, pa.py_buffer(offsets), pa.py_buffer(b"".join(values))])
