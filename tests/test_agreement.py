@@ -91,6 +91,7 @@ SPELLINGS = {
     "float": lambda body: _swap(body, '"pin_generation":7', '"pin_generation":7.0'),
     "too large": lambda body: _swap(body, '"pin_generation":7', '"pin_generation":18446744073709551616'),
     "null": lambda body: _swap(body, '"outcome":"', '"outcome":null,"x":"'),
+    "number in place of a text": lambda body: _swap(body, '"outcome":"', '"outcome":7,"x":"'),
     "nothing": lambda body: "",
 }  # fmt: skip
 
@@ -254,6 +255,70 @@ def test_every_operation_once(verifiers, generation):
     names = [name for name in GENERATIONS[generation] if name != "audit_log"]  # which has room for one chain
     said = agreed(verifiers(generation), each_way(names, WAYS))
     assert {about for _, _, about, *_ in said} == set(ABOUT) - ({"fork"} if generation == 9 else set())
+
+
+@pytest.mark.parametrize("generation", [9, 12])
+def test_successors_of_a_malformed_hash(verifiers, generation):
+    rows = []
+    for name, text in product([name for name in GENERATIONS[generation] if name != "audit_log"], HASHES):
+        chain = Chain(name, f"{name} {text}", 6)
+        chain.records[2]["hash"] = text
+        chain.shape.seal(chain.records, 3)
+        rows += chain.rows()
+    said = agreed(verifiers(generation), rows)
+    assert {about for _, _, about, *_ in said} == {"content", "form", "restart"}
+
+
+@pytest.mark.parametrize("linked", [True, False])
+def test_records_before_the_first_number(verifiers, linked):
+    rows = []
+    for name, start in product(("mcp_calls", "task_events"), (-3, -1, 0)):
+        chain = Chain(name, f"{name} {start}", 6)
+        for n, record in enumerate(chain.records):
+            record |= {"seq": start + n}
+            if n and not linked:
+                record["prev_hash"] = record["keep"] = ""
+        chain.shape.seal(chain.records)
+        rows += chain.rows()
+    said = agreed(verifiers(9), rows)
+    assert {about for _, _, about, *_ in said} == ({"genesis"} if linked else {"link", "restart"})
+
+
+@pytest.mark.parametrize("generation", [9, 12])
+def test_digest_of_a_text_as_it_is_spelled(verifiers, generation):
+    """The digest is that of the characters between the quotes, which a reader that does not unescape them accepts."""
+    rows = []
+    names = [
+        name for name in GENERATIONS[generation] if name in ("mcp_calls", "call typed", "audit typed", "task_event v1")
+    ]
+    for name, spelled in product(names, ("\n", "\x1f", "a\\u0041", "\\n", "\\/", "\\\\", '\\"', "\x7f")):
+        chain = Chain(name, f"{name} {spelled!r}", 6)
+        field = {"server": "server", "action": "action", "kind": "kind"}[next(iter(chain.shape.fields))]
+        for record in chain.records:
+            record[field] = spelled
+        chain.shape.seal(chain.records)
+        for record in chain.records:
+            record[field] = "spelled"
+        for table, row in chain.rows():
+            old, new = '"spelled"', f'"{spelled}"'
+            if isinstance(row["body"], bytes):
+                old, new = old.encode(), new.encode()
+            assert old in row["body"]
+            rows.append((table, row | {"body": row["body"].replace(old, new)}))
+    said = agreed(verifiers(generation), rows)
+    assert {(first, last) for _, _, about, first, last, _ in said if about in ("content", "undecodable")} == {(1, 6)}
+    assert {about for _, _, about, *_ in said} == {"content", "undecodable"}
+
+
+@pytest.mark.parametrize("at", range(6))
+def test_calls_of_one_number_in_a_table_without_a_key(tmp_path, at):
+    shape = Shape("mcp_calls")
+    records = shape.chain(6)
+    records.insert(at, records[at] | {"tool": "other"})
+    shape.seal(records[at : at + 1])
+    path = shape.store(tmp_path / "s.db", records, keys=False)
+    assert list(fast.verify_calls(path, processes=1)) == list(streaming.verify(path))
+    assert ("mcp_calls", "x", "fork", at + 1, at + 1, 1) in extents(streaming.verify(path))
 
 
 CALL = recipes.neutral_call_content(1700000120, "s", "t", "o", "r", "d", 7)
