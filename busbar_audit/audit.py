@@ -6,7 +6,6 @@ import time
 import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -139,14 +138,7 @@ class _Run:
             health = beside.submit(store.source.health)
             cleared = beside.submit(store.source.cleared_calls) if self._wants_fast() else None
             self.say("loading tables")
-            for table in tables:
-                try:
-                    store.load(table)
-                except AuditError as error:
-                    self.not_loaded[table] = error
-            # What was loaded stays as it is, even where the source cannot be left in good order.
-            with suppress(AuditError):
-                store.source.finish()
+            self.not_loaded = _load(store, tables)
             self.say("checking the file")
             messages, violations = health.result()
             warehouse.fill(
@@ -281,6 +273,25 @@ def _describe(
     warehouse.fill(
         "source.witness", [("population", _TEXT), ("scope", _TEXT), ("last_seq", "BIGINT"), ("last_hash", _TEXT)], []
     )
+
+
+def _load(store: Store, tables: Sequence[str]) -> dict[str, AuditError]:
+    """Load tables one by one; return those that could not be loaded, with the reason."""
+    failed: dict[str, AuditError] = {}
+    for table in tables:
+        try:
+            store.load(table)
+        except AuditError as error:
+            failed[table] = error
+            if store.engine != "sqlite":
+                # One transaction shows all tables; once it is broken, nothing that it showed may be half judged.
+                store.source.close()
+                return dict.fromkeys(tables, error)
+    try:
+        store.source.finish()
+    except AuditError as error:
+        return dict.fromkeys(tables, error)
+    return failed
 
 
 def _account(
