@@ -7,6 +7,9 @@ only keeps the tests from starting. One that no input can tell from the original
 the same.
 """
 
+# The exact texts of the sources stand here in one line each.
+# ruff: noqa: E501
+
 from __future__ import annotations
 
 import os
