@@ -190,7 +190,7 @@ def test_a_log_without_its_main_file(tmp_path: Path) -> None:
 
 
 def test_a_store_locked_by_another_process(tmp_path: Path, base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("busbar_audit.store.take_snapshot", partial(take_snapshot, busy_timeout=0.1))
+    monkeypatch.setattr("busbar_audit.sources.sqlite.take_snapshot", partial(take_snapshot, busy_timeout=0.1))
     path = copied(base, tmp_path / "x.db")
     code = (
         "import sqlite3, sys; con = sqlite3.connect(sys.argv[1]); con.execute('BEGIN EXCLUSIVE'); "
