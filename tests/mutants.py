@@ -94,7 +94,7 @@ MUTANTS = [
         ("TRY(CAST(j AS UTINYINT[]))", "TRY_CAST(j AS UTINYINT[])"),
         ("WHEN j = '[]' THEN ''", "WHEN j = '[]' THEN NULL"),
         ("printf('%02x', x)", "printf('%x', x)"),
-        ("least(TRY_CAST('0x' || nullif(substr(h, p, 16), '') AS UBIGINT), 100000000)", "TRY_CAST('0x' || nullif(substr(h, p, 16), '') AS UBIGINT)"),
+        (", '') AS UBIGINT), 100000000)::BIGINT", ", '') AS UBIGINT))::BIGINT"),
         (
             "WHEN strlen(h) >= p + 15 + 2 * n THEN",
             "WHEN strlen(h) >= p THEN",
@@ -123,7 +123,7 @@ MUTANTS = [
     ),
     *_view(
         "chain_content.mcp_calls",
-        ("audit.framed_text(c.outcome) || audit.framed_text(c.reason)", "audit.framed_text(c.reason) || audit.framed_text(c.outcome)"),
+        ("audit.framed_text(c.tool) || audit.framed_text(c.outcome)", "audit.framed_text(c.outcome) || audit.framed_text(c.tool)"),
         ("audit.framed_int(r.seq)", "audit.framed_int(r.ts)"),
         ("audit.framed_text(r.prev_hash) || ", ""),
         (" || audit.framed_int(c.pin_generation)", ""),
@@ -133,7 +133,7 @@ MUTANTS = [
     ),
     *_view(
         "chain_content.plane_calls",
-        ("audit.framed_text(prev_hash) || audit.framed_text(principal)", "audit.framed_text(prev_hash) || audit.framed_text(scope)"),
+        ("audit.framed_text(principal)", "audit.framed_text(scope)"),
         ("audit.framed_int(digest_seq) || unhex(content)", "audit.framed_int(seq) || unhex(content)"),
         ("audit.framed_text(scope) || ", ""),
         ("digest <> hash", "false"),
@@ -175,7 +175,11 @@ MUTANTS = [
         ("NOT (prev_hash = '' AND seq > 1) AND", "true AND"),
         ("NOT (prev_hash = '' AND seq > 1) AND", "prev_hash <> '' AND"),
         ("(previous_seq = seq\n            OR (", "(false\n            OR ("),
-        ("previous_seq = CAST(seq AS HUGEINT) - 1 AND prev_hash", "prev_hash"),
+        (
+            "previous_seq = CAST(seq AS HUGEINT) - 1 AND prev_hash",
+            "prev_hash",
+            "a candidate after a gap finds no record before it when chain_faults looks for one by its number",
+        ),
         ("prev_hash IS DISTINCT FROM previous_hash", "prev_hash <> previous_hash"),
         ("PARTITION BY population, scope", "PARTITION BY scope"),
         (" OR scope NOT IN (SELECT scope FROM source.cleared_calls)", ""),
@@ -224,7 +228,11 @@ MUTANTS = [
         ),
         ("ELSE strlen(h) + 1 = p5 + 16 + 2 * n5 END", "ELSE strlen(h) + 1 >= p5 + 16 + 2 * n5 END"),
         ("CASE WHEN decodable THEN hash END AS hash", "hash"),
-        ("WHEN 'unknown' THEN false", "WHEN 'unknown' THEN true"),
+        (
+            "WHEN 'unknown' THEN false",
+            "WHEN 'unknown' THEN true",
+            "what is of no known variant has no first frame and so no time, without which nothing is decodable",
+        ),
         ("CASE WHEN sound AND whole AND", "CASE WHEN whole AND"),
     ),
     *_view(
@@ -285,7 +293,10 @@ MUTANTS = [
         ("neutral_call_digest(prev, parent, seq, content)", 'neutral_call_digest(prev, "", seq, content)'),
         ('("principal", *_CALL_TEXTS, "prev_hash")', '("principal", *_CALL_TEXTS[:4], "prev_hash")'),
         ('"call": ("seq", "ts", "pin_generation"),', '"call": ("ts", "pin_generation"),'),
-        ('return Record("mcp_calls", scope, seq, ts, prev, stored, recomputed)', 'return Record("mcp_calls", scope, seq, ts, prev, stored if recomputed else None, recomputed)'),
+        (
+            'return Record("mcp_calls", scope, seq, ts, prev, stored, recomputed)',
+            'return Record("mcp_calls", scope, seq, ts, prev, recomputed and stored, recomputed)',
+        ),
         ("if ts is None or prev is None or stored is None or None in fields:", "if ts is None or None in fields:"),
     ),
     *_in(
@@ -312,7 +323,7 @@ MUTANTS = [
         ("if chain is None or at != (is_text, scope):", "if chain is None or at[1] != scope:"),
         ('self.extents.add("undecodable", seq, seq)', "pass"),
         ('keys += ["rowid"] if has_rowid', 'keys += ["rowid DESC"] if has_rowid'),
-        ("if len(rows) >= batch or size >= _BATCH_BYTES:\n            yield rows\n            rows, size = [], 0", "if len(rows) >= batch or size >= _BATCH_BYTES:\n            yield rows[:-1]\n            rows, size = [], 0"),
+        ("            yield rows\n            rows, size = [], 0", "            yield rows[:-1]\n            rows, size = [], 0"),
     ),
     *_in(
         "busbar_audit/chains/spans.py",

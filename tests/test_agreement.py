@@ -284,6 +284,77 @@ def test_records_before_the_first_number(verifiers, linked):
     assert {about for _, _, about, *_ in said} == ({"genesis"} if linked else {"link", "restart"})
 
 
+def test_rows_before_the_first_number(verifiers):
+    """Places of plane records are those of the rows, at both ends of the column, whatever the bodies count."""
+    rows = []
+    for name, start, unread in product(PLANES[1:], (LOWEST, -4, -1, 0, HIGHEST - 5), (None, 0, 1, 3)):
+        chain = Chain(name, f"{name} {start} {unread}", 6)
+        if unread is not None:
+            chain.change(unread, "spelling", "not JSON")
+        chain.records.insert(1, chain.records[0] | {"identity": f"{name} {start} {unread} twin"})
+        for n, record in enumerate(chain.records):
+            record["row_seq"] = start + max(n - 1, 0)
+        rows += chain.rows()
+    said = agreed(verifiers(12), rows)
+    assert {about for _, _, about, *_ in said} == {"fork", "genesis", "head-missing", "restart", "undecodable"}
+
+
+def test_time_goes_back_over_a_record_that_cannot_be_read(verifiers):
+    """Its time is not known, even where the member that holds it is the only one that can be read."""
+    rows = []
+    for name, member in product(PLANES[1:], ("prev_hash", "hash", "seq")):
+        chain = Chain(name, f"{name} {member}", 6)
+        chain.change(2, "shift", 10_000, True)
+        chain.shape.seal(chain.records, 2)
+        chain.records[3]["spelling"] = "not JSON"
+        placed = list(chain.rows())
+        placed[3][1]["body"] = compact({**chain.shape.body(chain.records[3]), member: None}).encode()
+        rows += placed
+    said = agreed(verifiers(12), rows)
+    assert {first for _, _, about, first, *_ in said if about == "order"} == {5}
+    assert {about for _, _, about, *_ in said} == {"order", "undecodable"}
+
+
+ODD = (None, True, 7, 7.0, -1, "", "7", "text", [], [7], {}, {"a": 1})
+
+
+@pytest.mark.parametrize("generation", [9, 12])
+def test_every_member_of_a_body_in_another_kind(verifiers, generation):
+    rows = []
+    for name in GENERATIONS[generation]:
+        if name in ("audit_log", "task_events"):
+            continue
+        shape = Shape(name)
+        for member in shape.body(shape.chain(1)[0]):
+            for n, value in enumerate((*ODD, ...)):
+                chain = Chain(name, f"{name} {member} {n}", 3)
+                placed = list(chain.rows())
+                body = shape.body(chain.records[1])
+                if value is ...:
+                    del body[member]
+                else:
+                    body[member] = value
+                text = compact(dict(sorted(body.items())))
+                placed[1][1]["body"] = text if shape.table == "mcp_calls" else text.encode()
+                rows += placed
+    agreed(verifiers(generation), rows)
+
+
+@pytest.mark.parametrize("names", [TABLES, ("mcp_calls", "call typed", "audit core", "task_event v2")])
+def test_one_scope_in_every_population(verifiers, names):
+    chains = [Chain(name, "audit_log", 3 + n) for n, name in enumerate(names)]
+    rows = [row for chain in chains for row in chain.rows()]
+    assert agreed(verifiers(9 if names is TABLES else 12), rows) == set()
+
+
+def test_admin_audit_whose_texts_cannot_be_read(verifiers):
+    chain = Chain("audit_log", "", 13)
+    for n in range(6):
+        chain.change(2 * n + 1, "invalid", n)
+    said = agreed(verifiers(9), list(chain.rows()))
+    assert said == {("audit_log", "audit_log", "undecodable", 2, 12, 6)}
+
+
 @pytest.mark.parametrize("generation", [9, 12])
 def test_digest_of_a_text_as_it_is_spelled(verifiers, generation):
     """The digest is that of the characters between the quotes, which a reader that does not unescape them accepts."""

@@ -294,6 +294,19 @@ def test_golden_records_in_plane_bodies(planes):
     check(planes, chains)
 
 
+def test_fields_of_calls_are_read_from_either_body(planes):
+    """The principal of a neutral call is the parent of its row."""
+    chains = [
+        *chains_of("call typed", "call", VECTORS["call"][:2]),
+        *chains_of("call neutral", "call", VECTORS["call"][2:4]),
+    ]
+    planes.fill(row(shape, record) for shape, chain in chains for record in chain)
+    names = [name for name in CALL if name != "prev_hash"]
+    told = planes.store.view("calls").order("principal, seq").select("scope", *names).fetchall()
+    vectors = [vector["fields"] for vector in [*VECTORS["call"][2:4], *VECTORS["call"][:2]]]
+    assert told == [(fields["principal"], *(fields[name] for name in names)) for fields in vectors]
+
+
 def test_golden_records_in_neutral_bodies(planes):
     chains = chains_of("call neutral", "call", VECTORS["call"])
     chains += chains_of("task_event v2", "task_event", version(2))
