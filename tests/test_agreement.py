@@ -237,26 +237,6 @@ def test_every_spelling_of_a_body(verifiers, generation):
     assert "undecodable" in {about for _, _, about, *_ in said}
 
 
-WAYS = [
-    *[("edit", text, again) for text in TEXTS for again in (False, True)],
-    *[("number", number, again) for number in (0, 2**63, 2**64 - 1) for again in (False, True)],
-    *[(what, value, again) for what, values in (("hash", HASHES), ("prev_hash", HASHES), ("time", TIMES), ("shift", SHIFTS))
-      for value in values for again in (False, True)],
-    *[("renumber", number, again) for number in NUMBERS for again in (False, True)],
-    *[("place", number) for number in NUMBERS],
-    *[("twin", how) for how in TWINS],
-    *[("invalid", n) for n in range(7)],
-    ("extra", "other"), ("lose",), ("swap hashes",), ("upper",), ("reseal",),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("generation", [9, 12])
-def test_every_operation_once(verifiers, generation):
-    names = [name for name in GENERATIONS[generation] if name != "audit_log"]  # which has room for one chain
-    said = agreed(verifiers(generation), each_way(names, WAYS))
-    assert {about for _, _, about, *_ in said} == set(ABOUT) - ({"fork"} if generation == 9 else set())
-
-
 @pytest.mark.parametrize("generation", [9, 12])
 def test_successors_of_a_malformed_hash(verifiers, generation):
     rows = []
@@ -486,6 +466,26 @@ def test_scope_and_number_of_a_body_are_digested_and_those_of_the_row_are_the_pl
     assert {(scope, about) for _, scope, about, *_ in said if about != "link"} == {
         ("call neutral {'scope': 'another'}", "content")
     }
+
+
+WAYS = [
+    *[("edit", text, again) for text in TEXTS for again in (False, True)],
+    *[("number", number, again) for number in (0, 2**63, 2**64 - 1) for again in (False, True)],
+    *[(what, value, again) for what, values in (("hash", HASHES), ("prev_hash", HASHES), ("time", TIMES), ("shift", SHIFTS))
+      for value in values for again in (False, True)],
+    *[("renumber", number, again) for number in NUMBERS for again in (False, True)],
+    *[("place", number) for number in NUMBERS],
+    *[("twin", how) for how in TWINS],
+    *[("invalid", n) for n in range(7)],
+    ("extra", "other"), ("lose",), ("swap hashes",), ("upper",), ("reseal",),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("generation", [9, 12])
+def test_every_operation_once(verifiers, generation):
+    names = [name for name in GENERATIONS[generation] if name != "audit_log"]  # which has room for one chain
+    said = agreed(verifiers(generation), each_way(names, WAYS))
+    assert {about for _, _, about, *_ in said} == set(ABOUT) - ({"fork"} if generation == 9 else set())
 
 
 @settings(

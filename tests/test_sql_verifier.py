@@ -73,6 +73,26 @@ def test_frames_of_integers(ask, number):
     assert ask("audit.hex_u64(?)", f"{number:016x}") == number
 
 
+@pytest.mark.parametrize("digits", ["", "00", "00" * 7, "00" * 9])
+def test_a_time_is_eight_bytes_long(ask, digits):
+    assert ask("audit.hex_u64(?)", digits) is None
+
+
+@pytest.mark.parametrize(
+    ("digits", "length"), [("00" * 7 + "1a", 26), ("ff" * 8, 100_000_000), ("80" + "00" * 7, 100_000_000)]
+)
+def test_lengths_of_frames(ask, digits, length):
+    """A length that no content has may not take the reckoning of positions out of its range."""
+    assert ask("audit.frame_length(?, 3)", "ab" + digits + "cd") == length
+
+
+@pytest.mark.parametrize(
+    ("literal", "value", "text"), [('"7"', "7", "7"), ("7", "7", None), ("null", None, None), ('""', "", "")]
+)
+def test_only_a_string_is_a_text(ask, literal, value, text):
+    assert ask("audit.text_of(?, ?)", literal, value) == text
+
+
 @pytest.mark.parametrize("number", [0, 1, 2**63 - 1, -1, -(2**63)])
 def test_negative_columns_have_the_bits_of_an_unsigned_number(ask, number):
     assert ask("audit.framed_int(?::BIGINT)", number) == recipes.frame_int(number)
@@ -474,9 +494,10 @@ def test_cleared_chains_are_not_digested_again_and_others_are(typed):
     shape = Shape("mcp_calls")
     chains = [shape.chain(2, scope="a"), shape.chain(2, scope="b")]
     events = Shape("task_events")
-    chains[0][1]["hash"] = chains[1][1]["hash"] = "ab" * 32
-    ((table, event),) = [row(events, {**events.chain(1, scope="a")[0], "hash": "ab" * 32})]
+    chains[0][1]["hash"] = chains[1][1]["hash"] = "h"
+    ((table, event),) = [row(events, {**events.chain(1, scope="a")[0], "hash": "h"})]
     typed.fill([*(row(shape, record) for chain in chains for record in chain), (table, event)])
     assert typed.store.views  # this makes the empty table of cleared chains
     typed.store.warehouse.fill("source.cleared_calls", [("scope", "VARCHAR")], [("a",)])
-    assert typed.faults() == [("mcp_calls", "b", "content", 2), ("task_events", "a", "content", 1)]
+    faulty = [("mcp_calls", "b", 2), ("task_events", "a", 1)]
+    assert typed.faults() == [(name, scope, about, seq) for name, scope, seq in faulty for about in ("content", "form")]
