@@ -156,7 +156,7 @@ def run(check: Check, store: Store, views: Views, values: Mapping[str, Any]) -> 
     try:
         for relation in sorted(check.relations()):
             views.make(relation, values)
-        examined = _count(store.con, check.examines)
+        examined = views.count(check.examines)
         found = _findings(check, store.con, values)
     except duckdb.InterruptException:
         raise  # somebody stopped the run; that is no answer of this check
@@ -217,11 +217,6 @@ def _lacking(store: Store, tables: Collection[str]) -> str:
     for name in sorted(set(tables) & absent.keys()):
         reasons.setdefault(absent[name], []).append(name)
     return "; ".join(f"not checked: {', '.join(names)}, {why}" for why, names in reasons.items())
-
-
-def _count(con: duckdb.DuckDBPyConnection, relation: str) -> int:
-    row = con.execute(f"SELECT count(*) FROM {relation}").fetchone()  # noqa: S608 - names of our own files
-    return int(row[0]) if row else 0
 
 
 def _findings(check: Check, con: duckdb.DuckDBPyConnection, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -168,7 +168,7 @@ class Store:
             number = self.generation.taken if self.generation.taken is not None else UNKNOWN
             # Filled by an audit's fast verifier; without one nothing is cleared and SQL looks at every chain.
             self.warehouse.fill("source.cleared_calls", [("scope", "VARCHAR")], [])
-            self._views = Views(self.con, self.family, self.engine, number, self.rows)
+            self._views = Views(self.con, self.family, self.engine, number, self.rows, lambda: self.warehouse.small)
         return self._views
 
     @property

@@ -23,6 +23,8 @@ import pyarrow as pa
 from busbar_audit.errors import WarehouseError
 
 BATCH_BYTES = 64 << 20
+# Of so little, each view may be kept as a table.
+SMALL_BYTES = 8 << 20
 # A value this wide is rare. Reading JSON of it takes some forty times its size for a moment, counted against the limit.
 _WIDE, _WIDE_FACTOR, _MOST = 4 << 20, 50, 4 << 30
 # From so many rows on a detour by Arrow is faster than one statement a row.
@@ -81,7 +83,6 @@ class Warehouse:
     def __init__(self, directory: Path, *, memory: int = 450_000_000, threads: int = 2) -> None:
         self.path = directory / "warehouse.duckdb"
         self.con = duckdb.connect(
-            str(self.path),
             config={
                 "memory_limit": f"{memory}B",
                 "threads": threads,
@@ -91,7 +92,11 @@ class Warehouse:
                 "autoload_known_extensions": False,
             },
         )
-        # The file lives for one run on a local disk: writing it uncompressed costs half the time.
+        # The file lives for one run: a log to recover it by would only be written, and compression costs half the time.
+        path = str(self.path).replace("'", "''")
+        self.con.execute(f"ATTACH '{path}' AS warehouse (RECOVERY_MODE no_wal_writes)")
+        self.con.execute("USE warehouse")
+        self.con.execute("PRAGMA disable_checkpoint_on_shutdown")
         self.con.execute("SET force_compression = 'uncompressed'")
         for schema in ("raw", "source", "expected", "audit", "findings"):
             self.con.execute(f"CREATE SCHEMA {schema}")
@@ -99,7 +104,17 @@ class Warehouse:
             "CREATE TABLE raw.rejects (table_name VARCHAR, row_key VARCHAR, column_name VARCHAR, reason VARCHAR)"
         )
         self.loaded: dict[str, Loaded] = {}
+        self._bytes = 0
         self._memory = self._limit = memory
+
+    @property
+    def small(self) -> bool:
+        """Whether all that has been loaded is little enough to keep several times over."""
+        return self._bytes <= SMALL_BYTES
+
+    def save(self) -> None:
+        """Write all to the file, for others to open after `close`; without it the file is not complete."""
+        self.con.execute("CHECKPOINT warehouse")
 
     def close(self) -> None:
         """Close the DuckDB file."""
@@ -118,8 +133,8 @@ class Warehouse:
             self.con.execute(f"INSERT INTO {relation} SELECT * FROM arriving")  # noqa: S608 - names are ours
             self.con.unregister("arriving")
         elif data:
-            marks = ", ".join("?" * len(columns))
-            self.con.executemany(f"INSERT INTO {relation} VALUES ({marks})", data)  # noqa: S608 - names are ours
+            marks = ", ".join(f"({', '.join('?' * len(columns))})" for _ in data)
+            self.con.execute(f"INSERT INTO {relation} VALUES {marks}", [v for row in data for v in row])  # noqa: S608
 
     def load(self, snapshot: Path, table: SourceTable) -> Loaded:
         """Load one table of a finished SQLite copy into ``raw``, exactly, and count it against the copy.
@@ -151,6 +166,7 @@ class Warehouse:
         except duckdb.CatalogException as error:
             raise WarehouseError(f"Table {table.name} cannot be loaded: {error}.") from error
         self._make_room(widest or 0)
+        self._bytes += count * (widest or 0)
         if count:
             self._copy(snapshot, table, max(1, min(65536, BATCH_BYTES // max(1, widest or 1))))
         target = f"raw.{quoted(table.name)}"
@@ -201,6 +217,7 @@ class Warehouse:
             finally:
                 self.con.unregister("arriving")
             loaded += batch.num_rows
+            self._bytes += batch.nbytes
         if loaded != count:
             raise WarehouseError(
                 f"Table {table.name}: {loaded} rows loaded, {count} counted in the same snapshot.",

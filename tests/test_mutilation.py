@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from support_audit import AS_OF, built, copied, sql_extents, streamed_extents
 
+from busbar_audit import warehouse
 from busbar_audit.audit import audit
 from busbar_audit.checks import catalogue
 from busbar_audit.findings import Finding, Outcome
@@ -124,3 +125,29 @@ def _small(generation: int, needs: tuple[tuple[str, Any], ...]) -> Path:
     folder = Path(tempfile.mkdtemp(prefix="small-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return built(folder, generation, {**dict(needs), "calls": 60, "tasks": 12})
+
+
+@pytest.mark.parametrize(
+    ("name", "generation"),
+    [case.values for case in _cases()[:: 1 if FULL else 12]],
+)
+def test_a_store_is_judged_alike_with_its_views_kept_and_planned_anew(
+    name: str, generation: int, bases: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Views of a small store are tables; those of a large one are not."""
+    fault = FAULTS[name]
+    damaged = copied(built(bases, generation, _needs(fault.needs)), tmp_path / "store.db")
+    with closing(sqlite3.connect(damaged)) as con:
+        fault.apply(con)
+        con.commit()
+    said = []
+    for most, kind in ((warehouse.SMALL_BYTES, "BASE TABLE"), (-1, "VIEW")):
+        monkeypatch.setattr(warehouse, "SMALL_BYTES", most)
+        with open_store(damaged) as store:
+            result = audit(store, as_of=AS_OF)
+            said.append([(r.code, r.outcome, r.reason, r.examined, r.findings, r.samples) for r in result.results])
+            kinds = store.con.execute(
+                "SELECT DISTINCT table_type FROM information_schema.tables WHERE table_schema = 'audit'"
+            )
+            assert not result.chains or (kind,) in kinds.fetchall()
+    assert said[0] == said[1]

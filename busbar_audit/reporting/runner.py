@@ -135,6 +135,7 @@ def prepare(result: Result, document: Mapping[str, Any]) -> Path:
     """
     store = result.store
     (store.directory / RESULT).write_text(json.dumps(document, ensure_ascii=True), encoding="utf-8")
+    store.warehouse.save()
     store.warehouse.close()
     return store.directory
 
