@@ -17,7 +17,7 @@ import typer
 
 from busbar_audit import checks as checking
 from busbar_audit import console, exits
-from busbar_audit.audit import audit as run_audit
+from busbar_audit.auditing import audit as run_audit
 from busbar_audit.errors import ReportError, UsageError
 from busbar_audit.result import run_dict, version
 from busbar_audit.store import find_stores, open_store

@@ -281,14 +281,11 @@ def _extent_sql(table: SourceTable) -> str:
     return f"SELECT count(*), max({' + '.join(['64', *wide])}) FROM {quoted(table.name)}"  # noqa: S608
 
 
-def _fits(column: SourceColumn) -> str:
-    name = quoted(column.name)
-    fits = f"typeof({name}) = '{column.kind}'"
-    return f"({fits} OR {name} IS NULL)" if column.nullable else fits
-
-
 def _select_sql(table: SourceTable) -> str:
-    parts = [f"{_row_sql(table)} AS _row", f"({' AND '.join(_fits(c) for c in table.columns)}) AS _fits"]
+    # One number tells the classes of all values of a row: a column each for that would double what is carried over.
+    bits = [f"(typeof({quoted(c.name)}) = '{c.kind}')" for c in table.columns]
+    bits += [f"({quoted(c.name)} IS NULL)" for c in table.columns if c.nullable]
+    parts = [f"{_row_sql(table)} AS _row", f"{' + '.join(f'({bit} << {n})' for n, bit in enumerate(bits))} AS _is"]
     for column in table.columns:
         name = quoted(column.name)
         if column.kind == "integer":
@@ -298,26 +295,29 @@ def _select_sql(table: SourceTable) -> str:
             parts.append(f"CASE WHEN typeof({name}) = 'real' THEN {name} ELSE 0.0 END AS {name}")
         else:
             parts.append(f"coalesce(CAST({name} AS BLOB), x'') AS {name}")
-        if column.kind != "integer":
-            parts.append(f"typeof({name}) = '{column.kind}' AS {quoted(column.name + '__is')}")
     return f"SELECT {', '.join(parts)} FROM {quoted(table.name)}"  # noqa: S608
 
 
 def _insert_sql(table: SourceTable) -> str:
-    inner, lost = ["_row", "_fits"], ["_fits = 0"]
-    for column in table.columns:
-        name, mark = quoted(column.name), quoted(column.name + "__is")
+    inner, lost, null = [], [], len(table.columns)
+    for n, column in enumerate(table.columns):
+        name, right = quoted(column.name), f"(_is & {1 << n}) <> 0"
+        if column.nullable:
+            lost.append(f"(_is & {1 << n | 1 << null}) = 0")
+            null += 1
+        else:
+            lost.append(f"(_is & {1 << n}) = 0")
         if column.kind == "integer":
             inner.append(f"CAST({name} AS BIGINT) AS {name}")
             continue
         value = f"TRY(decode({name}))" if column.kind == "text" else name
-        inner.append(f"CASE WHEN {mark} = 1 THEN {value} END AS {name}, {mark}")
+        inner.append(f"CASE WHEN {right} THEN {value} END AS {name}")
         if column.kind == "text":
-            lost.append(f"({mark} = 1 AND {name} IS NULL)")
+            lost.append(f"({right} AND {name} IS NULL)")
     names = ", ".join(quoted(column.name) for column in table.columns)
     return (
         f"INSERT INTO raw.{quoted(table.name)} SELECT _row, {' OR '.join(lost)}, {names} "  # noqa: S608
-        f"FROM (SELECT {', '.join(inner)} FROM arriving)"
+        f"FROM (SELECT _row, _is, {', '.join(inner)} FROM arriving)"
     )
 
 

@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from busbar_audit.audit import audit
+from busbar_audit.auditing import audit
 from busbar_audit.chains.streaming import verify
 from busbar_audit.result import Result
 from busbar_audit.store import Store, open_store

@@ -16,7 +16,7 @@ import psycopg
 from psycopg import sql
 from support_audit import AS_OF
 
-from busbar_audit.audit import audit
+from busbar_audit.auditing import audit
 from busbar_audit.result import Result
 from busbar_audit.store import open_store
 

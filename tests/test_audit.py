@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from support_audit import AS_OF, built, copied, edit, judged
 
 from busbar_audit import checks
-from busbar_audit.audit import audit
+from busbar_audit.auditing import audit
 from busbar_audit.checks import catalogue
 from busbar_audit.errors import UnknownCheck, UsageError
 from busbar_audit.findings import CheckResult, Outcome

@@ -20,7 +20,7 @@ from support_audit import judged as judged_by_all
 from support_reports import HOSTILE
 
 from busbar_audit import open_store
-from busbar_audit.audit import audit
+from busbar_audit.auditing import audit
 from busbar_audit.console import document_lines
 from busbar_audit.errors import (
     AuditError,

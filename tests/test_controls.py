@@ -13,7 +13,7 @@ import pytest
 from support_audit import AS_OF, built, copied, sql_extents, streamed_extents
 
 from busbar_audit import checks
-from busbar_audit.audit import audit
+from busbar_audit.auditing import audit
 from busbar_audit.findings import CheckResult, Outcome, at_least
 from busbar_audit.store import open_store
 from busbar_audit.synth.bodies import dumps

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from support_reports import AS_OF, HOSTILE, Page, clean_store, damaged_store, hostile_store
 
-from busbar_audit.audit import audit
+from busbar_audit.auditing import audit
 from busbar_audit.reporting import figures
 from busbar_audit.reporting.html import POLICY, render_index
 from busbar_audit.reporting.markup import text, utc

@@ -17,7 +17,7 @@ import pytest
 from support_audit import AS_OF, built, copied, sql_extents, streamed_extents
 
 from busbar_audit import warehouse
-from busbar_audit.audit import audit
+from busbar_audit.auditing import audit
 from busbar_audit.checks import catalogue
 from busbar_audit.findings import Finding, Outcome
 from busbar_audit.store import open_store

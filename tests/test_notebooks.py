@@ -212,12 +212,12 @@ def test_audit_pays_nothing_for_reports() -> None:
         "jsonschema",
         "prometheus_client",
     ]
-    code = f"import sys, busbar_audit.audit; print([name for name in {heavy} if name in sys.modules])"
+    code = f"import sys, busbar_audit.auditing; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(books.__file__).parents[2]
     )
     assert done.stdout.strip() == "[]"
-    code = code.replace("busbar_audit.audit", "busbar_audit.reporting.runner, busbar_audit.reporting.session")
+    code = code.replace("busbar_audit.auditing", "busbar_audit.reporting.runner, busbar_audit.reporting.session")
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(books.__file__).parents[2]
     )

@@ -20,7 +20,7 @@ import pytest
 from support_audit import AS_OF
 from support_postgres import Server, judged, running
 
-from busbar_audit.audit import audit
+from busbar_audit.auditing import audit
 from busbar_audit.errors import AuditError, NotAStore, SnapshotError, StoreLocked, UnknownFamily, UsageError
 from busbar_audit.findings import Outcome
 from busbar_audit.reporting.runner import write_report

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from support_audit import AS_OF, built, copied, edit
 
-from busbar_audit.audit import audit
+from busbar_audit.auditing import audit
 from busbar_audit.store import open_store
 from busbar_audit.stores.busbar import GUARDS
 from busbar_audit.stores.probes import NO_ROW, probe

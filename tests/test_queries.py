@@ -13,7 +13,7 @@ import pytest
 from support_audit import AS_OF, built
 
 from busbar_audit import queries
-from busbar_audit.audit import audit
+from busbar_audit.auditing import audit
 from busbar_audit.catalogue import page
 from busbar_audit.checks import AREAS, Check, catalogue
 from busbar_audit.errors import QueryFileError

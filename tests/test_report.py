@@ -25,7 +25,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from support_reports import AS_OF, HOSTILE, clean_store, hostile_store
 
 from busbar_audit import rundir
-from busbar_audit.audit import audit
+from busbar_audit.auditing import audit
 from busbar_audit.errors import OutputExists, ReportError, UsageError
 from busbar_audit.reporting import parquet, publish
 from busbar_audit.reporting.outputs import write_outputs

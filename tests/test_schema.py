@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from support_reports import AS_OF, clean_store, damaged_store, hostile_store, newer_store
 
-from busbar_audit.audit import audit
+from busbar_audit.auditing import audit
 from busbar_audit.errors import ReportError
 from busbar_audit.reporting.schema import NAMES, validate, validator
 from busbar_audit.result import json_schema, run_dict

@@ -14,7 +14,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
-from busbar_audit.audit import RestartRow, audit
+from busbar_audit.auditing import RestartRow, audit
 from busbar_audit.errors import ReportError, UsageError
 from busbar_audit.rehearsal.commands import Ran, run
 from busbar_audit.result import Result

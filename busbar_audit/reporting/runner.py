@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from busbar_audit.audit import audit
+from busbar_audit.auditing import audit
 from busbar_audit.errors import UsageError
 from busbar_audit.reporting import notebooks as books
 from busbar_audit.reporting.outputs import Audited, folder_of, verdict_over, write_folder, write_tables

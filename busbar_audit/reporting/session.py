@@ -74,7 +74,7 @@ def open_run(
 def _audited(
     target: str | os.PathLike[str], as_of: datetime | int | None, out: str | os.PathLike[str] | None
 ) -> Session:
-    from busbar_audit.audit import audit
+    from busbar_audit.auditing import audit
     from busbar_audit.reporting.runner import write_report
     from busbar_audit.store import open_store
 

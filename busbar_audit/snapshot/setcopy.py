@@ -2,8 +2,8 @@
 
 A main file with its write-ahead log, or with its rollback journal, is a complete store at every moment at which none
 of the files changes: that is what SQLite relies on after a power failure. So the set is copied, read once more, and
-taken only if identity, size, times and SHA-256 of every file are the same before and after; SQLite recovers in the
-copy.
+taken only if identity, size and times of every file are the same before and after, and the SHA-256 of what was read
+later is that of the copy; SQLite recovers in the copy.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import hashlib
 import os
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -75,11 +76,14 @@ def _copy_once(source: Path, copy: Path, progress: Progress | None) -> bool:
         if progress is not None:
             progress(min(seen, total), total)
 
-    copied = {suffix: _stream(beside(source, suffix), beside(copy, suffix), report) for suffix in before}
+    for suffix in before:
+        _stream(beside(source, suffix), beside(copy, suffix), report)
     if _marks(source) != before:
         return False
-    again = {suffix: _stream(beside(source, suffix), None, report) for suffix in before}
-    return again == copied and _marks(source) == before
+    with ThreadPoolExecutor(1) as other:
+        copied = other.submit(lambda: {suffix: _digest(beside(copy, suffix)) for suffix in before})
+        again = {suffix: _stream(beside(source, suffix), None, report) for suffix in before}
+        return again == copied.result() and _marks(source) == before
 
 
 def _marks(source: Path) -> dict[str, _Mark]:
@@ -94,15 +98,16 @@ def _marks(source: Path) -> dict[str, _Mark]:
 
 
 def _stream(source: Path, copy: Path | None, report: Callable[[int], None]) -> str:
-    """Read a file to its end, write it to `copy` if given; return the SHA-256 of what was read."""
+    """Read a file to its end and write it to `copy`; or, without one, return the SHA-256 of what was read."""
     digest = hashlib.sha256()
     target = None if copy is None else os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     buffer = memoryview(bytearray(_CHUNK))
     try:
         with source.open("rb", buffering=0) as file:
             while count := file.readinto(buffer):
-                digest.update(buffer[:count])
-                if target is not None:
+                if target is None:
+                    digest.update(buffer[:count])
+                else:
                     rest = buffer[:count]
                     while rest:
                         rest = rest[os.write(target, rest) :]
@@ -111,3 +116,8 @@ def _stream(source: Path, copy: Path | None, report: Callable[[int], None]) -> s
         if target is not None:
             os.close(target)
     return digest.hexdigest()
+
+
+def _digest(file: Path) -> str:
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()

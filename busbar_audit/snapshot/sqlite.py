@@ -16,8 +16,9 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -64,7 +65,8 @@ class Snapshot:
     path : the copy.  source : real path of the store.
     method : 'backup' (SQLite's backup API) or 'file set'.
     taken_at : UTC; the copy is the store as it was at this moment.
-    size, sha256 : of the copy.  seconds : all that was spent on it.
+    size : bytes of the copy.  seconds : all that was spent on it.
+    digest : its SHA-256, see `sha256`.
     """
 
     path: Path
@@ -72,9 +74,14 @@ class Snapshot:
     method: Method
     taken_at: datetime
     size: int
-    sha256: str
     seconds: float
     source_state: SourceState
+    digest: Future[str] = field(repr=False, compare=False)
+
+    @property
+    def sha256(self) -> str:
+        """Of the copy, reckoned in a thread of its own."""
+        return self.digest.result()
 
 
 def take_snapshot(
@@ -120,8 +127,7 @@ def take_snapshot(
     done = False
     try:
         method, taken_at = _copy(source, copy, before, busy_timeout, progress)
-        with copy.open("rb") as file:
-            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        digest = _digest(copy)
         state = with_shm(before, shm)
         done = True
     except sqlite3.Error as error:
@@ -138,7 +144,21 @@ def take_snapshot(
         if not done:
             remove_set(copy)
     seconds = time.perf_counter() - begun
-    return Snapshot(copy, source, method, taken_at, copy.stat().st_size, sha256, seconds, state)
+    return Snapshot(copy, source, method, taken_at, copy.stat().st_size, seconds, state, digest)
+
+
+def _digest(copy: Path) -> Future[str]:
+    """SHA-256 of the copy; the caller goes on meanwhile, as nobody changes the copy."""
+    file = copy.open("rb")
+
+    def reckon() -> str:
+        with file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
+    thread = ThreadPoolExecutor(1)
+    reckoned = thread.submit(reckon)
+    thread.shutdown(wait=False)
+    return reckoned
 
 
 _LATER = "Nothing was checked. Try again later, or stop the store and audit it then."
