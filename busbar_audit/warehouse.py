@@ -281,11 +281,22 @@ def _extent_sql(table: SourceTable) -> str:
     return f"SELECT count(*), max({' + '.join(['64', *wide])}) FROM {quoted(table.name)}"  # noqa: S608
 
 
+def _any_null(column: SourceColumn) -> bool:
+    """Whether a NULL needs no mark of its own: it is allowed, and arrives as NULL."""
+    return column.nullable and column.kind == "integer"
+
+
 def _select_sql(table: SourceTable) -> str:
     # One number tells the classes of all values of a row: a column each for that would double what is carried over.
     bits = [f"(typeof({quoted(c.name)}) = '{c.kind}')" for c in table.columns]
     bits += [f"({quoted(c.name)} IS NULL)" for c in table.columns if c.nullable]
-    parts = [f"{_row_sql(table)} AS _row", f"{' + '.join(f'({bit} << {n})' for n, bit in enumerate(bits))} AS _is"]
+    told = " + ".join(f"({bit} << {n})" for n, bit in enumerate(bits))
+    # Nearly every row is all right, and is told so by one comparison a column.
+    right = [f"typeof({quoted(c.name)}) = '{c.kind}'" for c in table.columns]
+    right = [
+        f"({r} OR {quoted(c.name)} IS NULL)" if _any_null(c) else r for c, r in zip(table.columns, right, strict=True)
+    ]
+    parts = [f"{_row_sql(table)} AS _row", f"CASE WHEN {' AND '.join(right)} THEN -1 ELSE {told} END AS _is"]
     for column in table.columns:
         name = quoted(column.name)
         if column.kind == "integer":

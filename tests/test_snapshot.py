@@ -502,14 +502,13 @@ def test_files_that_never_hold_still(store: Path, private: Path, monkeypatch: py
     make_hot(store)
     real = setcopy._stream
 
-    def writing(source: Path, copy: Path | None, report: Callable[[int], None]) -> str:
-        digest = real(source, copy, report)
+    def writing(source: Path, copy: Path, report: Callable[[int], None]) -> None:
+        real(source, copy, report)
         with store.open("r+b") as file:
             file.seek(5 * 4096 + 3000)
             byte = file.read(1)
             file.seek(-1, os.SEEK_CUR)
             file.write(bytes([(byte[0] + 1) % 256]))
-        return digest
 
     if not times:
         marks = setcopy._marks(store)
@@ -523,12 +522,11 @@ def test_files_that_hold_still_at_last(store: Path, private: Path, monkeypatch: 
     make_hot(store)
     real, calls = setcopy._stream, []
 
-    def touching(source: Path, copy: Path | None, report: Callable[[int], None]) -> str:
-        digest = real(source, copy, report)
+    def touching(source: Path, copy: Path, report: Callable[[int], None]) -> None:
+        real(source, copy, report)
         calls.append(source)
         if len(calls) <= 3:
             os.utime(store)
-        return digest
 
     monkeypatch.setattr(setcopy, "_stream", touching)
     assert rows(proven(take_snapshot(store, private)).path) == [(ROWS, "x" * 900)]
@@ -540,12 +538,11 @@ def test_store_opened_while_its_files_are_copied(store: Path, private: Path, mon
     make(store, "wal")
     real, calls = setcopy._stream, []
 
-    def waking(source: Path, copy: Path | None, report: Callable[[int], None]) -> str:
-        digest = real(source, copy, report)
+    def waking(source: Path, copy: Path, report: Callable[[int], None]) -> None:
+        real(source, copy, report)
         if not calls:
             in_child(store, "con.execute(\"UPDATE t SET a = 'later'\")")
         calls.append(source)
-        return digest
 
     monkeypatch.setattr(setcopy, "_stream", waking)
     snapshot = proven(take_snapshot(store, private))
