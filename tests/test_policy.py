@@ -203,3 +203,10 @@ def test_the_command_takes_a_policy_and_refuses_a_wrong_one(
         done = subprocess.run([*command, str(wrong)], capture_output=True, text=True, check=False)
         assert done.returncode == 2
         assert "Expected a TOML file" in done.stderr
+
+
+def test_the_example_of_the_docs_is_a_policy(tmp_path: Path) -> None:
+    page = (Path(__file__).parent.parent / "docs" / "policy.md").read_text(encoding="utf-8")
+    policy = declared(tmp_path, page.partition("```toml\n")[2].partition("```")[0])
+    assert policy.values(1_000_000_000)["cutoff"] == 1_000_000_000 - 90 * 86_400
+    assert [(a.code, a.place, a.until) for a in policy.accepted] == [("BUS-T14", "task-7", 1_798_675_200)]
