@@ -165,6 +165,14 @@ class Store:
         return f"{self.family} {self.engine} " + (f"v{number}" if number is not None else "of unknown generation")
 
     @property
+    def location(self) -> str:
+        """The place this store is at: the real path, or server, database and schema. Names it for a witness."""
+        if self.target.path is not None:
+            return str(self.target.path)
+        document = self.source.document()
+        return "/".join(str(document[key]) for key in ("system_identifier", "database", "schema"))
+
+    @property
     def warehouse(self) -> Warehouse:
         """The DuckDB side, opened when first asked for."""
         if self._warehouse is None:
