@@ -1,0 +1,267 @@
+"""The mutilation table on PostgreSQL: the faults of the catalogue, planted there one by one, and legal odd shapes."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from functools import cache
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from psycopg import sql
+from support_audit import AS_OF, built, copied, require_extent, sql_extents, streamed_extents
+from support_postgres import Server
+from test_controls import CONTROLS, DAY, LISTS, START, Control, asked
+
+from busbar_audit.auditing import audit
+from busbar_audit.checks import Check, catalogue
+from busbar_audit.findings import Outcome
+from busbar_audit.store import Store, open_store
+from busbar_audit.stores.busbar_pg_shapes import GENERATIONS
+from busbar_audit.synth.busbar_pg import copy_rows
+from busbar_audit.synth.faults import FAULTS, ON_POSTGRES, plant_rows
+
+FULL = bool(os.environ.get("BUSBAR_AUDIT_FULL"))
+DATABASE = "faults"
+
+# At least one fault a check; with BUSBAR_AUDIT_FULL every fault that PostgreSQL can have, in every generation it can have it.
+USUAL = (
+    "audit_log_deleted", "audit_log_false_genesis", "audit_log_restarted", "audit_log_upper_hash",
+    "audit_log_hash_copied", "audit_log_time_back", "audit_log_bar", "audit_log_outcome_unknown", "audit_copy_cut",
+    "audit_copy_rewritten", "audit_neutral_deleted", "call_seq_zero", "call_forked", "call_sidecar_ts",
+    "call_zero_ts", "call_unreadable", "call_outcome_unknown", "call_no_tool_digest", "call_foreign_tool",
+    "call_pin_back", "call_request_twice", "call_stranger", "call_case_twin", "call_after_delete",
+    "call_demoted_serving", "call_use_unrecorded", "call_stopped", "call_neutral_replaced",
+    "task_event_head_deleted", "task_event_future", "task_event_unreadable", "task_event_kind_unknown",
+    "task_event_kind_edited", "task_event_nameless", "task_event_after_end", "task_event_stuck",
+    "task_event_waiting", "task_event_version_3", "task_event_v2_rehashed", "task_row_callback",
+    "task_row_cursor_huge", "task_row_cursor_text", "task_row_other_id", "task_row_state", "task_kept_active",
+    "task_row_deleted", "task_no_events", "plane_kept_nothing", "tokens_mixed", "token_long", "tokens_expired",
+    "key_wildcard", "key_expired", "grants_of_pools", "key_tombstone_signs", "key_deleted_early", "deny_undated",
+    "secret_plain", "metering_orphan", "metering_other", "overbilled_metering", "metering_unit_orphan",
+    "metering_unit_reserved", "unit_negative", "rate_card", "never_refunded", "slice_orphan",
+    "tokens_without_requests", "bucket_not_a_day", "credential_orphan", "stamp_down", "stamp_new",
+    "no_unique_credential", "column_type", "revision_behind", "work_stranded",
+)  # fmt: skip
+# Checks that look at nothing without what only the operator knows; what they find with it is tested at the end.
+GIVEN = frozenset({"BUS-A05", "BUS-K05", "BUS-T15", "BUS-T16"})
+WITHOUT = {"BUS-C12": "needs a witness of an earlier audit, which this version does not keep"}
+
+_numbers = count(1)
+
+
+def _cases() -> list[Any]:
+    if FULL:
+        cases = [(name, generation) for name, fault in ON_POSTGRES.items() for generation in fault.on_postgres_in]
+    else:
+        turns = enumerate(USUAL)
+        cases = [(name, (known := ON_POSTGRES[name].on_postgres_in)[at % len(known)]) for at, name in turns]
+    return [pytest.param(name, generation, id=f"{name}-v{generation}") for name, generation in cases]
+
+
+@pytest.fixture(scope="session")
+def bases(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("bases")
+
+
+@pytest.fixture(scope="session")
+def server(postgres: Server) -> Server:
+    postgres.new(DATABASE)
+    return postgres
+
+
+@contextmanager
+def _stored(server: Server, rows: Path, generation: int, faults: tuple[str, ...] = (), *more: str) -> Iterator[Store]:
+    """The store of a file in a schema of its own, which goes again. more : statements to run on it before it is opened."""
+    schema = f"s{next(_numbers)}"
+    uri = server.uri(DATABASE)
+    copy_rows(rows, uri, schema, generation, faults)
+    with server.connect(DATABASE) as con:
+        con.execute(sql.SQL("SET search_path TO {}").format(sql.Identifier(schema)))
+        for statement in more:
+            con.execute(statement.encode())
+        try:
+            with open_store(uri, schema=schema) as store:
+                yield store
+        finally:
+            con.execute("SET client_min_messages TO warning")
+            con.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(schema)))
+
+
+@dataclass(frozen=True)
+class Clean:
+    """What an audit says of a store without faults.
+
+    seen : findings of legal states. passed : checks that looked and were content. idle : checks that need inputs.
+    """
+
+    seen: frozenset[tuple[str, str, str]]
+    passed: frozenset[str]
+    idle: frozenset[str]
+
+
+@cache
+def _clean(server: Server, rows: Path, generation: int) -> Clean:
+    with _stored(server, rows, generation) as store:
+        result = audit(store, as_of=AS_OF)
+        assert result.exit_code == 0, result
+        assert store.differences == ()
+        assert sql_extents(store) == streamed_extents(rows) == set()
+        return Clean(
+            frozenset((f.code, f.subject, f.place) for f in result.findings()),
+            frozenset(r.code for r in result.results if r.outcome is Outcome.PASS),
+            frozenset(r.code for r in result.results if r.reason.startswith("needs")),
+        )
+
+
+@pytest.mark.parametrize(("name", "generation"), _cases())
+def test_a_planted_fault_is_found_and_nothing_else(
+    name: str, generation: int, bases: Path, server: Server, tmp_path: Path
+) -> None:
+    base = built(bases, generation, dict(ON_POSTGRES[name].needs))
+    before = _clean(server, base, generation).seen
+    damaged = copied(base, tmp_path / "store.db")
+    planted = plant_rows(damaged, name, generation)
+    with _stored(server, damaged, generation, (name,)) as store:
+        result = audit(store, as_of=AS_OF)
+        assert all(line.adds_up for line in result.account)
+        found = [f for f in result.findings() if (f.code, f.subject, f.place) not in before]
+        could_not_run = {r.code for r in result.results if r.outcome is Outcome.COULD_NOT_RUN}
+        if planted.outcome == "could_not_run":
+            assert result.exit_code == 3
+            assert planted.codes <= could_not_run
+            assert not found
+            return
+        assert {f.code for f in found} == planted.codes, [(f.code, f.subject, f.place, f.detail) for f in found]
+        assert could_not_run == set()
+        require_extent(found, planted)
+        assert sql_extents(store) == streamed_extents(damaged)
+
+
+def _here() -> list[Check]:
+    return [check for check in catalogue() if any(scope.engine == "postgres" for scope in check.query.applies)]
+
+
+def test_every_check_that_applies_has_a_fault_and_a_control(bases: Path, server: Server, tmp_path: Path) -> None:
+    here = {check.code for check in _here()}
+    planted = set[str]()
+    for name in USUAL:
+        generation = ON_POSTGRES[name].on_postgres_in[-1]
+        damaged = copied(built(bases, generation, dict(ON_POSTGRES[name].needs)), tmp_path / f"{name}.db")
+        planted |= plant_rows(damaged, name, generation).codes
+    assert here - planted == set(WITHOUT) | GIVEN
+    assert planted <= here, "a fault of a check that is not for this engine"
+    # The control: a clean store on which the check looked and was content. Lists speak on healthy stores as well.
+    clean = [_clean(server, built(bases, n, {}), n) for n in GENERATIONS]
+    passed = frozenset[str]().union(*(one.passed for one in clean))
+    lists = {f"BUS-{code}" for code in LISTS}
+    assert here - passed - lists == set(WITHOUT) | GIVEN
+    assert frozenset[str]().union(*(one.idle for one in clean)) == set(WITHOUT) | GIVEN
+
+
+def test_a_fault_that_is_not_there_says_why() -> None:
+    for name, fault in FAULTS.items():
+        if name in ON_POSTGRES:
+            assert not fault.on_postgres.absent
+            continue
+        typed_only = set(fault.generations).isdisjoint(GENERATIONS)
+        assert fault.on_postgres.absent or typed_only or fault.needs.get("bodies") == "migrated", name
+
+
+# ---- legal odd shapes --------------------------------------------------------------------------------------------------
+
+
+def _controls() -> list[Any]:
+    return [pytest.param(c, c.on_postgres, id=f"{c.name}-v{c.on_postgres}") for c in CONTROLS if c.on_postgres]
+
+
+@pytest.mark.parametrize(("control", "generation"), _controls())
+def test_a_legal_store_is_judged_as_such(
+    control: Control, generation: int, bases: Path, server: Server, tmp_path: Path
+) -> None:
+    path = copied(built(bases, generation, control.needs), tmp_path / "store.db")
+    with closing(sqlite3.connect(path)) as con:
+        control.apply(con)
+        con.commit()
+    with _stored(server, path, generation) as store:
+        control.require(store)
+        assert sql_extents(store) == streamed_extents(path)
+
+
+_TASKS = "CREATE TABLE tasks (task_id text, state text)"
+SHAPES = (
+    # An upgrade adds a row and keeps the old ones.
+    ("version rows of every upgrade", 11, ["INSERT INTO busbar_schema VALUES (6), (10)"]),
+    ("a typed table left empty", 10, [_TASKS]),
+    ("tables of others", 10, ["CREATE TABLE notes (id int)", "INSERT INTO notes VALUES (1)"]),
+    ("a view beside", 6, ["CREATE VIEW v_keys AS SELECT id FROM keys"]),
+    ("statistics and another fill factor", 6, ["ALTER TABLE audit_log SET (fillfactor = 70)", "ANALYZE audit_log"]),
+    ("rows moved", 10, ["CREATE INDEX moved ON plane_chain (md5(body::text))", "CLUSTER plane_chain USING moved",
+        "DROP INDEX moved"]),
+    ("rows rewritten", 10, ["UPDATE plane_chain SET ts = ts", "UPDATE keys SET name = name"]),
+    ("expired tokens of one kind", 10, ["INSERT INTO plane_tokens SELECT 'approval', 'old' || i, 1700000000 + i "
+        "FROM generate_series(1, 50) i"]),
+    ("slices of a closed slot", 11, ["UPDATE money_slices SET remaining = 0"]),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("generation", "statements"), [pytest.param(*s[1:], id=s[0]) for s in SHAPES])
+def test_what_is_usual_on_this_engine_is_silent(
+    generation: int, statements: list[str], bases: Path, server: Server
+) -> None:
+    base = built(bases, generation, {})
+    before = _clean(server, base, generation).seen
+    with _stored(server, base, generation, (), *statements) as store:
+        result = audit(store, as_of=AS_OF)
+        assert [f for f in result.findings() if (f.code, f.subject, f.place) not in before] == []
+        assert (result.exit_code, sql_extents(store)) == (0, set())
+
+
+# ---- checks that need what only the operator knows -----------------------------------------------------------------------
+
+
+def test_inputs_of_the_operator(bases: Path, server: Server, tmp_path: Path) -> None:
+    rows = copied(built(bases, 10, {}), tmp_path / "v10.db")
+    with closing(sqlite3.connect(rows)) as con:
+        con.execute(f"UPDATE plane_records SET ts = {AS_OF - 60 * DAY} WHERE kind = 'demotion'")
+        query = (
+            "SELECT 'task_event', parent, max(seq), 'x' FROM plane_records WHERE kind = 'task_event' GROUP BY parent"
+        )
+        witness = con.execute(query).fetchall()
+        (gone,) = con.execute(
+            "SELECT min(id) FROM plane_records WHERE kind = 'task' AND disposition = 'active'"
+        ).fetchone()
+        con.execute("DELETE FROM plane_records WHERE kind = 'task' AND id = ?", (gone,))
+        finished = f"kind = 'task' AND disposition = 'terminal' AND ts < {START + 2 * DAY}"
+        (left,) = con.execute(f"SELECT count(*) FROM plane_records WHERE {finished}").fetchone()
+        con.commit()
+    for code, given, silent, expected in (
+        ("A05", {"servers": ["github"]}, {"servers": ["github", "sandbox"]}, {"sandbox"}),
+        ("T15", {"cutoff": START + 2 * DAY}, {"cutoff": START}, None),
+        ("T16", {"witness": witness}, {"witness": [row for row in witness if row[1] != gone]}, {gone}),
+    ):
+        with _stored(server, rows, 10) as store:
+            found = asked(store, code, **given)
+            if expected is None:
+                assert sum(f.records for f in found.samples) == left > 0
+            else:
+                assert {f.place for f in found.samples} == expected
+        with _stored(server, rows, 10) as store:
+            assert asked(store, code, **silent).outcome is Outcome.PASS
+
+
+def test_servers_among_the_pools_of_a_key(bases: Path, server: Server, tmp_path: Path) -> None:
+    rows = copied(built(bases, 6, {}), tmp_path / "v6.db")
+    given = {"pools": ["fast", "slow"], "servers": ["github", "jira"]}
+    with _stored(server, rows, 6) as store:
+        assert asked(store, "K05", **given).outcome is Outcome.PASS
+    with closing(sqlite3.connect(rows)) as con:
+        con.execute('UPDATE keys SET allowed_pools = \'["fast","github","jira_read","other"]\' WHERE id = \'vk_bob\'')
+        con.commit()
+    with _stored(server, rows, 6) as store:
+        assert [(f.place, f.records) for f in asked(store, "K05", **given).samples] == [("vk_bob", 2)]
