@@ -209,7 +209,7 @@ CONTROLS: tuple[Control, ...] = (
         exit_code=1,
     ),
     Control("all_calls_purged", 9, "DELETE FROM mcp_calls"),
-    Control("windows_purged", 9, f"DELETE FROM usage_windows WHERE window_start < {START + 3 * DAY}", postgres=10),
+    Control("windows_purged", 9, f"DELETE FROM usage_windows WHERE window_start < {START + 3 * DAY}", postgres=6),
     Control("metering_purged", 9, f"DELETE FROM usage_metering WHERE bucket = ({_FIRST_BUCKETS})", postgres=6),
     # writing
     Control("appended_again", 9, _appended_again),

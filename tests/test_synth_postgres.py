@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,7 +15,7 @@ from typing import Any
 import pytest
 from support_postgres import Server
 
-from busbar_audit import demo, synth
+from busbar_audit import cli, demo, synth
 from busbar_audit.auditing import audit
 from busbar_audit.errors import AuditError, OutputExists, SnapshotError, UsageError
 from busbar_audit.findings import at_least
@@ -22,6 +25,7 @@ from busbar_audit.synth.faults import FAULTS, ON_POSTGRES
 from busbar_audit.verdict import Verdict
 
 SECRET = "sésame/&?"
+Refused = Callable[..., str]
 SIZE: dict[str, Any] = {"seed": 1, "size": 60}
 
 
@@ -55,7 +59,7 @@ def test_the_command_writes_what_it_says_and_no_password(postgres: Server, datab
     with open_store(uri, schema="made") as store:
         assert store.generation.taken == 10
         assert store.rows["plane_chain"] == int(done.stdout.split(" plane_chain")[0].split()[-1].replace(",", "")) > 60
-        result = audit(store, as_of=_moment(clock))
+        result = audit(store, as_of=datetime.fromisoformat(clock))
         assert {f.code for f in result.findings() if at_least(f.severity, "medium")} == {"BUS-C03"}
         before = dict(store.rows)
     again = _command(*words, DSN=uri)
@@ -66,12 +70,6 @@ def test_the_command_writes_what_it_says_and_no_password(postgres: Server, datab
     for text in (done.stdout, done.stderr, again.stdout, again.stderr):
         for secret in (SECRET, "s%C3%A9same"):
             assert secret not in text
-
-
-def _moment(text: str) -> Any:
-    from datetime import datetime
-
-    return datetime.fromisoformat(text)
 
 
 @pytest.mark.parametrize("generation", [6, 11])
@@ -85,6 +83,22 @@ def test_several_faults_in_one_store(postgres: Server, database: str, generation
         result = audit(store, as_of=1_700_000_000 + 7 * 86_400)
         assert {f.code for f in result.findings() if at_least(f.severity, "medium")} == expected
         assert len(expected) == 2
+
+
+@pytest.fixture
+def refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Refused:
+    """`busbar-audit synth` here, which has to end as wrong use; returns all that it said."""
+
+    def call(*words: str) -> str:
+        monkeypatch.setattr(sys, "argv", ["busbar-audit", "synth", *words])
+        monkeypatch.setattr(signal, "signal", lambda *_: None)
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        said = capsys.readouterr()
+        assert ended.value.code == 2, said.err
+        return said.err + said.out
+
+    return call
 
 
 @pytest.mark.parametrize(
@@ -107,29 +121,20 @@ def test_several_faults_in_one_store(postgres: Server, database: str, generation
     ids=lambda value: " ".join(value[2:]) or " ".join(value) if isinstance(value, tuple) else "",
 )
 def test_what_cannot_be_is_refused(
-    words: tuple[str, ...], says: str, postgres: Server, database: str, capsys: Any, monkeypatch: pytest.MonkeyPatch
+    words: tuple[str, ...], says: str, postgres: Server, database: str, refused: Refused
 ) -> None:
-    from busbar_audit import cli, exits
-
-    given = [postgres.uri(database, "maker", SECRET) if word == "URI" else word for word in words]
-    monkeypatch.setattr(sys, "argv", ["busbar-audit", "synth", "busbar-pg", *given])
-    monkeypatch.setattr(exits.signal, "signal", lambda *_: None)
     before = _schemas(postgres, database)
-    with pytest.raises(SystemExit) as ended:
-        cli.main()
-    said = capsys.readouterr()
-    assert ended.value.code == 2, said.err
-    assert says in said.err
-    assert SECRET not in said.err + said.out
+    said = refused("busbar-pg", *(postgres.uri(database, "maker", SECRET) if word == "URI" else word for word in words))
+    assert says in said
+    assert SECRET not in said
     assert _schemas(postgres, database) == before
 
 
-def test_a_file_is_not_asked_of_the_wrong_kind(tmp_path: Path) -> None:
+def test_a_file_is_not_asked_of_the_wrong_kind(tmp_path: Path, refused: Refused) -> None:
     for words in (("--out", "postgresql://u:s3same@h/d"), ("--out", str(tmp_path / "x.db"), "--schema", "x")):
-        done = _command("synth", "busbar", *words)
-        assert done.returncode == 2
-        assert "synth busbar-pg" in done.stderr
-        assert "s3same" not in done.stderr
+        said = refused("busbar", *words)
+        assert "synth busbar-pg" in said
+        assert "s3same" not in said
     assert list(tmp_path.iterdir()) == []
 
 

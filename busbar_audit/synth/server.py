@@ -13,6 +13,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import psycopg
+
 
 def installed() -> bool:
     """Whether the package that brings the server is there."""
@@ -43,7 +45,13 @@ def private_server() -> Iterator[str]:
             shutil.rmtree(folder, ignore_errors=True)
             raise
     try:
-        yield str(server.get_uri())
+        uri = str(server.get_uri())
+        with psycopg.connect(uri, autocommit=True) as connection:
+            # Nothing in it has to survive a power cut, and it is not to wait for the disk.
+            for setting in (b"fsync", b"full_page_writes", b"synchronous_commit"):
+                connection.execute(b"ALTER SYSTEM SET " + setting + b" = off")
+            connection.execute("SELECT pg_reload_conf()")
+        yield uri
     finally:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
