@@ -141,7 +141,7 @@ TWINS: dict[str, tuple[int, str, tuple[str, ...]]] = {
         "deny_undated", "key_deleted_early")),
     "content": (10, "typed", ("call_outcome_unknown", "call_stranger", "task_row_callback", "task_event_sidecar_ts",
         "task_disposition")),
-    "neutral chains": (10, "neutral", ("call_neutral_deleted", "task_event_two_edited", "audit_neutral_zero_ts")),
+    "neutral chains": (10, "neutral", ("call_neutral_deleted", "task_event_v2_two_edited", "audit_neutral_zero_ts")),
     "v6": (6, "typed", ("audit_log_replaced", "key_tombstone_signs", "tokens_without_requests")),
     "v11": (11, "typed", ("call_time_back", "task_no_events", "journal_gap", "money_over")),
 }  # fmt: skip
@@ -156,7 +156,7 @@ def test_the_same_store_on_both_engines(server: Server, tmp_path: Path, twin: st
     generation, bodies, faults = TWINS[twin]
     path = tmp_path / "store.db"
     more = {"bodies": bodies} if generation >= 10 else {}
-    write_busbar(path, generation=generation, journal="wal", **SIZE, **more)
+    write_busbar(path, generation=generation, journal="wal", **{**SIZE, "calls": 120, "tasks": 20, "audits": 40}, **more)
     planted = frozenset[str]().union(*(plant(path, fault).codes for fault in faults))
     name = server.new("twin_" + twin.replace(" ", "_"))
     copy_rows(path, server.uri(name), "busbar", generation)
@@ -179,7 +179,7 @@ def test_the_same_store_on_both_engines(server: Server, tmp_path: Path, twin: st
     tables = {"BUS-S02"}  # it counts the tables
     assert {c: outcomes[c] for c in both - tables} == {c: there[2][c] for c in both - tables}
     graver = {code for code, severity, *_ in found if severity != "info"}
-    assert graver == planted
+    assert graver <= planted <= {code for code, *_ in found}
 
 
 def test_values_are_exact(server: Server) -> None:
