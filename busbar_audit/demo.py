@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from busbar_audit.errors import OutputExists
+from busbar_audit.errors import AuditError, OutputExists
 from busbar_audit.synth import plant, write_busbar
 from busbar_audit.synth.server import installed, private_server
 from busbar_audit.text import printable
@@ -88,7 +88,13 @@ def run(out: Path, say: Callable[[str], None]) -> tuple[list[str], int]:
             continue
         say(f"store {sample.name}")
         with ExitStack() as stack:
-            target, end = (_on_postgres if sample.on_postgres else _in_file)(sample, stores, stack)
+            try:
+                uri = stack.enter_context(private_server()) if sample.on_postgres else None
+            except AuditError as error:
+                lines.append(f"{sample.name:9}  NOT SHOWN     {error.read}")
+                right = False
+                continue
+            target, end = _in_file(sample, stores) if uri is None else _in_database(sample, uri)
             outcome = report(target, out / sample.name, as_of=end, progress=say)
         as_told = outcome.verdict is sample.verdict
         right = right and as_told
@@ -105,7 +111,7 @@ def run(out: Path, say: Callable[[str], None]) -> tuple[list[str], int]:
 _NO_SERVER = "it needs a PostgreSQL server: pip install 'busbar-audit[demo]'"
 
 
-def _in_file(sample: Sample, stores: Path, stack: ExitStack) -> tuple[Path | str, int]:
+def _in_file(sample: Sample, stores: Path) -> tuple[Path | str, int]:
     """Write a sample into a SQLite file; return it and the end of its traffic."""
     path = stores / f"{sample.name}.db"
     _clear(path)
@@ -115,11 +121,10 @@ def _in_file(sample: Sample, stores: Path, stack: ExitStack) -> tuple[Path | str
     return path, written.end
 
 
-def _on_postgres(sample: Sample, stores: Path, stack: ExitStack) -> tuple[Path | str, int]:
-    """Write a sample into a server of its own, which ends with `stack`; return the server's URI and the end of traffic."""
+def _in_database(sample: Sample, uri: str) -> tuple[Path | str, int]:
+    """Write a sample into a PostgreSQL database; return its URI and the end of the sample's traffic."""
     from busbar_audit.synth.busbar_pg import write_busbar_pg
 
-    uri = stack.enter_context(private_server())
     written, _ = write_busbar_pg(uri, _SCHEMA, faults=sample.faults, **_SIZE, **sample.options)
     return uri, written.end
 

@@ -60,6 +60,8 @@ def judged(path: Path, **options: Any) -> Result:
 def require_extent(found: Sequence[Finding], planted: Planted) -> None:
     """One finding has the extent, or several of one chain have it together (a changed hash breaks the next link as well)."""
     if not planted.first_seq:
+        told = " ".join(f"{f.place} {f.detail}" for f in found)
+        assert planted.scope in told, told
         return
     placed = [
         f for f in found if (f.subject, f.place) == (planted.population, planted.scope) and f.first_seq is not None

@@ -156,7 +156,9 @@ def test_the_same_store_on_both_engines(server: Server, tmp_path: Path, twin: st
     generation, bodies, faults = TWINS[twin]
     path = tmp_path / "store.db"
     more = {"bodies": bodies} if generation >= 10 else {}
-    write_busbar(path, generation=generation, journal="wal", **{**SIZE, "calls": 120, "tasks": 20, "audits": 40}, **more)
+    write_busbar(
+        path, generation=generation, journal="wal", **{**SIZE, "calls": 120, "tasks": 20, "audits": 40}, **more
+    )
     planted = frozenset[str]().union(*(plant(path, fault).codes for fault in faults))
     name = server.new("twin_" + twin.replace(" ", "_"))
     copy_rows(path, server.uri(name), "busbar", generation)

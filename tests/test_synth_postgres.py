@@ -170,6 +170,20 @@ def test_the_list_is_of_this_engine() -> None:
 # ---- demo --------------------------------------------------------------------------------------------------------------
 
 
+def test_a_server_that_does_not_start_is_said(
+    sample: demo.Sample, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("no shared memory")
+
+    package = SimpleNamespace(get_server=broken)
+    monkeypatch.setattr("busbar_audit.synth.server.import_module", lambda _: package)
+    lines, code = demo.run(tmp_path, lambda _: None)
+    assert code == 3
+    assert "NOT SHOWN" in lines[0]
+    assert "did not start: RuntimeError" in lines[0]
+
+
 @pytest.fixture
 def sample(monkeypatch: pytest.MonkeyPatch) -> demo.Sample:
     """The demo with its store on PostgreSQL alone, and an audit in place of a report."""

