@@ -209,6 +209,7 @@ CONTROLS: tuple[Control, ...] = (
         exit_code=1,
     ),
     Control("all_calls_purged", 9, "DELETE FROM mcp_calls"),
+    Control("plane_all_calls_purged", 10, "DELETE FROM plane_records WHERE kind = 'call'"),
     Control("windows_purged", 9, f"DELETE FROM usage_windows WHERE window_start < {START + 3 * DAY}", postgres=6),
     Control("metering_purged", 9, f"DELETE FROM usage_metering WHERE bucket = ({_FIRST_BUCKETS})", postgres=6),
     # writing
@@ -223,11 +224,14 @@ CONTROLS: tuple[Control, ...] = (
     Control("no_audits", 9, needs={"audits": 0}, postgres=10),
     Control("servers_never_called", 9, _servers_configured, below="D01", needs={"calls": 0}),
     Control("tools_tried_once", 9, f"DELETE FROM mcp_calls WHERE ts > {START + DAY}"),
+    Control("plane_tools_tried_once", 11, f"DELETE FROM plane_records WHERE kind = 'call' AND ts > {START + DAY}"),
     # approvals and demotions
     Control("demotion_cleared", 9, "DELETE FROM mcp_demotions"),
     Control("plane_demotion_cleared", 10, "DELETE FROM plane_records WHERE kind = 'demotion'"),
     Control("approvals_expired", 9, f"UPDATE spent_ask_states SET expires_at = {START + 1000}"),
+    Control("tokens_expired", 11, f"UPDATE plane_tokens SET expires_at = {START + 1000}"),
     Control("asked_never_granted", 9, "DELETE FROM spent_ask_states"),
+    Control("plane_asked_never_granted", 10, "DELETE FROM plane_tokens"),
     Control("tokens_of_late_engine", 12, "UPDATE plane_tokens SET kind = 'ask'"),
     # keys
     Control(
@@ -256,6 +260,13 @@ CONTROLS: tuple[Control, ...] = (
         "callback_inside",
         9,
         "UPDATE tasks SET push_callback = 'http://hooks.internal/x' WHERE push_callback <> ''",
+        below="T19",
+    ),
+    Control(
+        "plane_callback_inside",
+        12,
+        "UPDATE plane_records SET body = CAST(json_set(CAST(body AS TEXT), '$.push_callback', 'http://hooks.internal/x') "
+        "AS BLOB) WHERE kind = 'task'",
         below="T19",
     ),
 )

@@ -282,7 +282,9 @@ _KINDS: tuple[tuple[str, str, tuple[str, ...], Change], ...] = (
 
 
 # There the primary key keeps two records from one place; whoever writes the second one has to drop it.
-_WITHOUT_KEY = OnPostgres(before=("ALTER TABLE plane_chain DROP CONSTRAINT IF EXISTS plane_chain_pkey",), short="C21 S06")
+_WITHOUT_KEY = OnPostgres(
+    before=("ALTER TABLE plane_chain DROP CONSTRAINT IF EXISTS plane_chain_pkey",), short="C21 S06"
+)
 
 
 def make(name: str, title: str, place: Place, change: Change) -> Fault:
