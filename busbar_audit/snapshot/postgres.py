@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, LiteralString
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 import psycopg
 from psycopg import conninfo as conninfos
@@ -27,10 +27,13 @@ from busbar_audit.text import printable
 
 OLDEST_SERVER = 120000
 APPLICATION = "busbar-audit"
+CURSOR = "busbar_audit"
 METHOD = "repeatable read transaction"
 STATEMENT_TIMEOUT = 1800.0
 LOCK_TIMEOUT = 10.0
 CONNECT_TIMEOUT = 10
+# A network that is gone without a word ends the audit after a minute, not after hours.
+_ALIVE = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3, "tcp_user_timeout": 60000}
 
 _DRIVER = re.compile(r"^postgres(?:ql)?(?:\+\w+)?://", re.IGNORECASE)
 _LATER = "Nothing was checked. Try again later."
@@ -78,6 +81,24 @@ class PostgresSnapshot:
             yield
         except psycopg.Error as error:
             raise explained(error, doing, self.secrets) from None
+
+    def fetched(
+        self, query: psycopg.sql.Composed, rows: int, doing: str, *, binary: bool = True
+    ) -> Iterator[list[tuple[Any, ...]]]:
+        """Run one query in the transaction and pass its rows on in lists of at most `rows`.
+
+        Raises
+        ------
+        SnapshotError, StoreLocked : the server ended it; what it says, without secrets.
+        """
+        with (
+            self.told(doing),
+            # A cursor on the server: a batch at a time is here, and each fetch has the statement's time limit.
+            self.connection.cursor(CURSOR, binary=binary) as cursor,
+        ):
+            cursor.execute(query)
+            while got := cursor.fetchmany(rows):
+                yield got
 
     def require_unmoved(self, schema: str, table: str) -> None:
         """Prove that a table just read was not truncated or rewritten since the transaction began.
@@ -154,6 +175,16 @@ def open_postgres(
         raise
 
 
+def secrets_of(conninfo: str) -> tuple[str, ...]:
+    """What of connection words must never be shown, in every spelling, the longest first.
+
+    Raises
+    ------
+    UsageError : the words cannot be read.
+    """
+    return _words(conninfo)[0]
+
+
 def explained(error: psycopg.Error, doing: str, secrets: tuple[str, ...] = ()) -> SnapshotError:
     """What a driver's error means for an audit, without secrets."""
     said = _masked(error, secrets)
@@ -192,7 +223,7 @@ def _opening(secrets: tuple[str, ...]) -> Iterator[None]:
         yield
     except psycopg.Error as error:
         said = _masked(error, secrets)
-        if "pooling mode" in said or "unsupported startup parameter" in said:
+        if "pooling mode" in said:
             raise SnapshotError(
                 f"A connection pooler stands in between and allows no transaction: {said}.",
                 "The server itself, or a pooler in transaction or session mode.",
@@ -214,6 +245,7 @@ def _words(text: str) -> tuple[tuple[str, ...], dict[str, Any]]:
             "Percent-encode special characters, or keep the password in ~/.pgpass or a service file.",
         ) from None
     hidden = {str(words[name]) for name in ("password", "sslpassword", "passfile", "sslkey") if words.get(name)}
+    hidden |= {quote(secret, safe="") for secret in hidden}
     written = re.match(r"postgresql://[^/?#]*?:([^@/]*)@", plain)
     if written and written[1]:
         hidden |= {written[1], unquote(written[1])}
@@ -223,6 +255,7 @@ def _words(text: str) -> tuple[tuple[str, ...], dict[str, Any]]:
 def _connect(words: dict[str, Any], secrets: tuple[str, ...]) -> psycopg.Connection[tuple[Any, ...]]:
     given = {
         "connect_timeout": CONNECT_TIMEOUT,
+        **_ALIVE,
         **words,
         "application_name": APPLICATION,
         "client_encoding": "UTF8",
@@ -232,10 +265,15 @@ def _connect(words: dict[str, Any], secrets: tuple[str, ...]) -> psycopg.Connect
         connection = psycopg.connect(**given, prepare_threshold=None)
     except psycopg.Error as error:
         said = _masked(error, secrets)
-        pooled = "unsupported startup parameter" in said
+        if "unsupported startup parameter" in said:
+            raise SnapshotError(
+                f"A connection pooler refuses what a connection begins with: {said}.",
+                "A pooler that takes application_name, client_encoding and what the target names (options, for example).",
+                "Nothing was checked. Leave it out of the target, have the pooler ignore it, or name the server's own port.",
+            ) from None
         raise SnapshotError(
             f"No connection to the PostgreSQL server: {said}.",
-            "A server that lets this role in." if not pooled else "A pooler that takes application_name.",
+            "A server that lets this role in.",
             "Nothing was checked. Check host, port, database, role and password (~/.pgpass, service file).",
         ) from None
     return connection
@@ -247,13 +285,9 @@ def _begin(
     lock_timeout: float,
     secrets: tuple[str, ...],
 ) -> PostgresSnapshot:
-    version = connection.info.server_version
-    if version and version < OLDEST_SERVER:
-        raise NotAStore(
-            f"The server is PostgreSQL {printable(connection.info.parameter_status('server_version') or version)}.",
-            f"PostgreSQL {OLDEST_SERVER // 10000} or later.",
-            "Nothing was checked. Restore the database on a later server and audit it there.",
-        )
+    # Before the first statement, which an old server may not know; a pooler may tell no version here.
+    if version := connection.info.server_version:
+        _require_recent(version, connection.info.parameter_status("server_version") or str(version))
     connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
     connection.read_only = True
     settings = {
@@ -269,27 +303,31 @@ def _begin(
         connection.execute("SELECT pg_catalog.set_config(%s, %s, true)", (name, value))
     row = connection.execute(
         "SELECT current_setting('transaction_isolation'), current_setting('transaction_read_only'), transaction_timestamp(), "
-        "pg_export_snapshot(), pg_is_in_recovery(), current_setting('server_version'), current_setting('server_encoding'), "
+        "pg_export_snapshot(), pg_is_in_recovery(), current_setting('server_version'), "
+        "current_setting('server_version_num')::int, current_setting('server_encoding'), "
         "current_database(), current_user"
     ).fetchone()
     if row is None:
         raise SnapshotError("The server gave no row for its own settings.", "One row.", _LATER)
-    isolation, read_only, begun, snapshot, replica, said, encoding, database, role = row
+    isolation, read_only, begun, snapshot, replica, said, number, encoding, database, role = row
     _require_one(isolation, read_only, same=True)
+    _require_recent(number, said)
     if encoding != "UTF8":
         raise NotAStore(
             f"The database is encoded in {printable(encoding)}.",
             "UTF8: digests are over UTF-8 bytes, and any other encoding would be translated on the way.",
             "Nothing was checked.",
         )
-    lsn = connection.execute(
-        "SELECT CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END::text"
-    ).fetchone()
+    lsn, still = connection.execute(
+        "SELECT CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END::text, "
+        "transaction_timestamp()"
+    ).fetchone() or ("", None)
+    _require_one(isolation, read_only, same=still == begun)
     return PostgresSnapshot(
         connection,
         begun.astimezone(UTC),
         str(snapshot),
-        str(lsn[0]) if lsn and lsn[0] else "",
+        str(lsn or ""),
         str(said),
         _system_identifier(connection),
         str(database),
@@ -306,6 +344,15 @@ def _system_identifier(connection: psycopg.Connection[tuple[Any, ...]]) -> str |
             return str(row[0]) if row else None
     except pg.InsufficientPrivilege:
         return None
+
+
+def _require_recent(number: int, said: str) -> None:
+    if number < OLDEST_SERVER:
+        raise NotAStore(
+            f"The server is PostgreSQL {printable(said)}.",
+            f"PostgreSQL {OLDEST_SERVER // 10000} or later.",
+            "Nothing was checked. Restore the database on a later server and audit it there.",
+        )
 
 
 def _require_one(isolation: str, read_only: str, same: bool) -> None:

@@ -17,11 +17,10 @@ from busbar_audit.snapshot.postgres import PostgresSnapshot, open_postgres
 from busbar_audit.sources.base import About
 from busbar_audit.stores import busbar_pg, pg_catalog
 from busbar_audit.stores.probes import Probe
-from busbar_audit.stores.shapes import Shape, TableShape
+from busbar_audit.stores.shapes import Difference, Shape, TableShape
 from busbar_audit.text import printable
 from busbar_audit.warehouse import BATCH_BYTES, Loaded, SourceColumn, SourceTable, Warehouse
 
-CURSOR = "busbar_audit"
 _ARROW = {"text": pa.string(), "integer": pa.int64(), "blob": pa.binary(), "real": pa.float64()}
 _NUMBERS = {"integer": "q", "real": "d"}
 _LARGEST = 65536
@@ -71,12 +70,26 @@ class PostgresSource:
                 "Load it before the audit, or open the store again.",
             )
         shape = self.about.found.tables[table]
-        columns = tuple(SourceColumn(c.name, _kind(c.type), not c.notnull, c.type == "boolean") for c in shape.columns)
+        columns = _columns(shape)
         loaded = warehouse.load_batches(
             SourceTable(table, columns), self.about.rows[table], self._batches(shape, columns)
         )
         self.snapshot.require_unmoved(self.schema, table)
         return loaded
+
+    def texts(self, table: str) -> Iterator[dict[str, str | bytes | None]]:
+        """Every row of one table in the transaction, in no order: each value as the server writes it, bytea as bytes."""
+        shape = self.about.found.tables[table]
+        names = [column.name for column in shape.columns]
+        asked = [
+            sql.SQL("{}" if column.type == "bytea" else "{}::text").format(sql.Identifier(column.name))
+            for column in shape.columns
+        ]
+        query = sql.SQL("SELECT {} FROM {}").format(sql.SQL(", ").join(asked), self._named(table))
+        for rows in self.snapshot.fetched(query, self._batch_rows(shape, _columns(shape)), self._reading(table)):
+            for row in rows:
+                yield dict(zip(names, row, strict=True))
+        self.snapshot.require_unmoved(self.schema, table)
 
     def finish(self) -> None:
         """End the transaction; nothing is asked of the server afterwards."""
@@ -160,7 +173,7 @@ class PostgresSource:
             busbar_pg.KNOWN,
             found,
             expected,
-            busbar_pg.differences(expected, found) if expected else (),
+            (*busbar_pg.differences(expected, found), *_unlogged(expected, rights)) if expected else (),
             rows,
             unreadable,
             {name: right.bytes for name, right in rights.items()},
@@ -186,16 +199,13 @@ class PostgresSource:
         query = sql.SQL("SELECT {} FROM {} ORDER BY {}").format(
             sql.SQL(", ").join(_asked(column) for column in columns), self._named(shape.name), _order(shape)
         )
-        with (
-            self.snapshot.told(f"reading {printable(self.schema)}.{printable(shape.name)}"),
-            # A cursor on the server: a batch at a time is here, and each fetch has the statement's time limit.
-            self.snapshot.connection.cursor(CURSOR, binary=True) as cursor,
-        ):
-            cursor.execute(query)
-            done = 0
-            while rows := cursor.fetchmany(batch_rows):
-                yield _batch(columns, rows, done)
-                done += len(rows)
+        done = 0
+        for rows in self.snapshot.fetched(query, batch_rows, self._reading(shape.name)):
+            yield _batch(columns, rows, done)
+            done += len(rows)
+
+    def _reading(self, table: str) -> str:
+        return f"reading {printable(self.schema)}.{printable(table)}"
 
     def _batch_rows(self, shape: TableShape, columns: tuple[SourceColumn, ...]) -> int:
         wide = [
@@ -210,6 +220,16 @@ class PostgresSource:
         )
         ((widest,),) = self.snapshot.rows(query)
         return max(1, min(_LARGEST, BATCH_BYTES // (int(widest) + 64)))
+
+
+def _unlogged(expected: Shape, rights: Mapping[str, pg_catalog.Rights]) -> Iterator[Difference]:
+    for name, right in rights.items():
+        if right.unlogged and name in expected.tables:
+            yield Difference("table-differs", name, "", "UNLOGGED, emptied by the server after a crash")
+
+
+def _columns(shape: TableShape) -> tuple[SourceColumn, ...]:
+    return tuple(SourceColumn(c.name, _kind(c.type), not c.notnull, c.type == "boolean") for c in shape.columns)
 
 
 def _kind(kind: str) -> str:
