@@ -17,6 +17,7 @@ from busbar_audit.rehearsal.rows import phase_rows, require_provable
 from busbar_audit.result import Result
 from busbar_audit.snapshot.postgres import secrets_of
 from busbar_audit.store import open_store
+from busbar_audit.stores import busbar
 from busbar_audit.target import Target
 from busbar_audit.text import printable
 
@@ -73,7 +74,7 @@ def restart_proof(
     steps += [("read", "", commands.read)] if commands.read else []
     steps += [("purge", "purged", commands.purge)] if commands.purge else []
 
-    with open_store(target, schema=schema, progress=progress) as store:
+    with open_store(target, family=busbar.NAME, schema=schema, progress=progress) as store:
         require_provable(store)
         rows.extend(phase_rows("before", store))
         store.source.finish()
@@ -91,7 +92,7 @@ def restart_proof(
             )
         if not phase:
             continue
-        with open_store(target, schema=named.schema, progress=progress) as store:
+        with open_store(target, family=busbar.NAME, schema=named.schema, progress=progress) as store:
             rows.extend(phase_rows(phase, store))
             if all(not later for _, later, _ in steps[at + 1 :]):
                 proof = Proof(audit(store, only=PROOF, restart=rows, progress=progress), tuple(ran))

@@ -12,7 +12,6 @@ from busbar_audit.auditing import RestartRow
 from busbar_audit.errors import SnapshotError, UsageError
 from busbar_audit.sources.postgres import PostgresSource
 from busbar_audit.store import Store
-from busbar_audit.stores import busbar
 from busbar_audit.text import printable
 from busbar_audit.warehouse import quoted, read_only
 
@@ -39,19 +38,13 @@ def require_provable(store: Store) -> None:
 
     Raises
     ------
-    UsageError : it is of another family, or of a generation that is not known.
+    UsageError : it is of a generation that is not known.
     SnapshotError : a table may not be read.
     """
-    if store.family != busbar.NAME:
-        raise UsageError(
-            f"A restart proof of a {store.family} store.",
-            f"This version proves {busbar.NAME} stores only.",
-            "Audit the store instead; no command was run.",
-        )
     if store.generation.taken is None:
         raise UsageError(
             f"A restart proof of {store.name}.",
-            f"The generations {store.source.about.known} are known.",
+            f"The generations {store.source.about.family.known} are known.",
             "No command was run.",
         )
     for table in (*_TABLES, *_PLANES[store.engine]):
