@@ -87,7 +87,7 @@ def standby(primary: Server, *settings: str) -> Iterator[Server]:
 
     def call(program: str, *words: str) -> None:
         subprocess.run(
-            [str(primary.programs / program), *words], user=primary.user, cwd=folder, check=True, timeout=30,
+            [str(primary.programs / program), *words], user=primary.user, cwd=folder, check=True, timeout=90,
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
 

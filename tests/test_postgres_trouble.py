@@ -24,6 +24,7 @@ from busbar_audit.findings import Outcome
 from busbar_audit.result import Result
 from busbar_audit.snapshot import postgres
 from busbar_audit.snapshot.postgres import open_postgres
+from busbar_audit.sources import postgres as source
 from busbar_audit.store import open_store
 from busbar_audit.synth.busbar_pg import write_busbar_pg
 
@@ -57,6 +58,14 @@ def folder() -> Iterator[Path]:
     path = Path(tempfile.mkdtemp(prefix="door-"))
     yield path
     shutil.rmtree(path, ignore_errors=True)
+
+
+@pytest.fixture(params=["one", "two"])
+def connections(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Whether tables are read by the first connection, as small ones are, or by a second one, as large ones are."""
+    if request.param == "two":
+        monkeypatch.setattr(source, "_LARGE", 0)
+    return str(request.param)
 
 
 def _graver(result: Result) -> set[str]:
@@ -139,7 +148,8 @@ def test_an_audit_writes_nothing(server: Server) -> None:
 # ---- connections that end --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("share", [0.0, 0.05, 0.5, 0.9, 0.999])
+@pytest.mark.usefixtures("connections")
+@pytest.mark.parametrize("share", [0.0, 0.5, 0.999])
 def test_a_connection_that_ends_in_the_middle_of_loading(server: Server, folder: Path, share: float) -> None:
     with cut(folder, server.socket) as door:
         if share:
@@ -181,12 +191,15 @@ def test_a_session_ended_by_its_server(server: Server, folder: Path) -> None:
 # ---- time limits and locks -------------------------------------------------------------------------------------------
 
 
-def test_a_statement_that_takes_too_long_in_the_middle_of_loading(server: Server) -> None:
+def test_a_statement_that_takes_too_long_in_the_middle_of_loading(server: Server, connections: str) -> None:
     name = server.copy_of("v10")
     server.run(name, "INSERT INTO denylist SELECT 's' || i, repeat('x', 200), i FROM generate_series(1, 20000) AS g(i)")
     with open_store(server.uri(name)) as store:
-        store.load("audit_log")
-        store.snapshot.rows("SELECT set_config('statement_timeout', '1', true)")
+        if connections == "one":
+            store.load("audit_log")
+            store.snapshot.rows("SELECT set_config('statement_timeout', '1', true)")
+        else:
+            store.snapshot.settings["statement_timeout"] = "1"
         result = audit(store, as_of=AS_OF)
     _nothing_judged(result)
     assert "statement timeout" in result.check("BUS-C01").reason
@@ -215,12 +228,12 @@ def test_a_lock_that_another_session_holds(server: Server, monkeypatch: pytest.M
 # ---- poolers ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_pooler_in_transaction_mode_serves(server: Server, folder: Path) -> None:
+def test_a_pooler_in_transaction_mode_serves(server: Server, folder: Path, connections: str) -> None:
     with pooler(folder, server.socket, "transaction") as door:
         result = judged(door.uri("v10"))
         assert (result.exit_code, _graver(result)) == (0, set())
         assert not door.refused
-        assert door.turns >= 1
+        assert door.turns >= (1 if connections == "one" else 2)
         with pytest.raises(SnapshotError, match=r"unsupported startup parameter: options[^\n]*\n.*pooler"):
             open_store(door.uri("v10", more="&options=-csearch_path%3Dbusbar"))
 
@@ -272,6 +285,65 @@ def test_a_read_replica(server: Server) -> None:
             result = audit(store, as_of=AS_OF)
         _nothing_judged(result)
         assert "could not keep the snapshot" in result.check("BUS-C01").reason
+
+
+# ---- the second connection ------------------------------------------------------------------------------------------
+
+
+def test_both_ways_to_read_give_the_same_values(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = server.copy_of("v10")
+    text = "clé-ß|\u202e\\N\t\r\n\"',\x01"
+    with server.connect(name) as con:
+        con.execute(
+            "INSERT INTO busbar.denylist VALUES (%s, '', %s), ('\\N', %s, %s)", (text, -(2**63), text, 2**63 - 1)
+        )
+        con.execute("INSERT INTO busbar.plane_records VALUES ('odd', 'x', NULL, 0, 0, 'active', '\\x00ff0a5c4e')")
+        con.execute("INSERT INTO busbar.plane_records VALUES ('odd', 'y', '', 0, 0, 'active', '')")
+    seen = []
+    for large in (1 << 40, 0):
+        monkeypatch.setattr(source, "_LARGE", large)
+        with open_store(server.uri(name)) as store:
+            store.load()
+            assert (store.source._joined is None) == (large > 0)
+            tables = [f'raw."{table}"' for table in sorted(store.warehouse.loaded)]
+            seen.append([store.con.execute(f"SELECT * FROM {table} ORDER BY _row").fetchall() for table in tables])
+            shapes = [store.con.execute(f"DESCRIBE {table}").fetchall() for table in tables]
+            seen[-1].append(shapes)
+            store.source.finish()
+    assert seen[0] == seen[1]
+    assert any((text, "", -(2**63)) == row[2:] for rows in seen[0] for row in rows)
+
+
+def test_rows_of_a_later_moment_are_not_seen_by_either(server: Server, connections: str) -> None:
+    name = server.copy_of("v10")
+    with open_store(server.uri(name)) as store:
+        server.run(name, "DELETE FROM plane_chain", "UPDATE audit_log SET action = 'x'")
+        result = audit(store, as_of=AS_OF)
+        assert (store.source._joined is None) or connections == "two"
+    assert (result.exit_code, _graver(result)) == (0, set())
+
+
+def test_without_a_second_connection_the_first_one_reads(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = server.copy_of("v10")
+    server.run(name, "CREATE ROLE single LOGIN CONNECTION LIMIT 1", "GRANT USAGE ON SCHEMA busbar TO single",
+               "GRANT SELECT ON ALL TABLES IN SCHEMA busbar TO single")  # fmt: skip
+    monkeypatch.setattr(source, "_LARGE", 0)
+    with open_store(server.uri(name, "single")) as store:
+        result = audit(store, as_of=AS_OF)
+        assert store.source._alone
+    assert (result.exit_code, _graver(result)) == (0, set())
+
+
+def test_a_second_connection_that_sees_something_else_is_not_used(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from busbar_audit.sources import pg_arrow
+
+    monkeypatch.setattr(pg_arrow.Joined, "_sees", lambda _: ("1:1:",))
+    monkeypatch.setattr(source, "_LARGE", 0)
+    with open_store(server.uri("v10")) as store:
+        assert audit(store, as_of=AS_OF).exit_code == 0
+        assert store.source._alone
 
 
 # ---- what the command says -------------------------------------------------------------------------------------------

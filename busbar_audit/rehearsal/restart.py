@@ -15,7 +15,7 @@ from busbar_audit.errors import ReportError
 from busbar_audit.rehearsal.commands import Ran, run
 from busbar_audit.rehearsal.rows import phase_rows, require_provable
 from busbar_audit.result import Result
-from busbar_audit.snapshot.postgres import secrets_of
+from busbar_audit.snapshot.conninfo import Words
 from busbar_audit.store import open_store
 from busbar_audit.stores import busbar
 from busbar_audit.target import Target
@@ -112,4 +112,4 @@ def _told(named: Target, given: str) -> tuple[dict[str, str], tuple[str, ...]]:
         return {"BUSBAR_AUDIT_TARGET": words}, ()
     told = {"BUSBAR_AUDIT_TARGET": words, "BUSBAR_AUDIT_SCHEMA": named.schema or ""}
     password = os.environ.get("PGPASSWORD")
-    return told, (*secrets_of(named.conninfo), *([password] if password else []))
+    return told, (*Words.of(named.conninfo).secrets, *([password] if password else []))
