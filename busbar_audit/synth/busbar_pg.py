@@ -144,10 +144,15 @@ def _fill(
     target: psycopg.Connection[Any], into: sql.Identifier, table: str, names: list[str], rows: Iterable[tuple[Any, ...]]
 ) -> None:
     booleans = [(table, name) in _BOOLEANS for name in names]
+    any_boolean = any(booleans)
     query = sql.SQL("COPY {} ({}) FROM STDIN").format(into, sql.SQL(", ").join(map(sql.Identifier, names)))
     with target.cursor() as cursor, cursor.copy(query) as copy:
         for row in rows:
-            copy.write_row([bool(value) if truth else value for value, truth in zip(row, booleans, strict=True)])
+            copy.write_row(_with_booleans(row, booleans) if any_boolean else row)
+
+
+def _with_booleans(row: tuple[Any, ...], booleans: list[bool]) -> list[Any]:
+    return [bool(value) if truth else value for value, truth in zip(row, booleans, strict=True)]
 
 
 def _require_empty(target: psycopg.Connection[Any], schema: str) -> None:
