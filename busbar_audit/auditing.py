@@ -98,7 +98,9 @@ def audit(
         evidence = sum(line.examined for line in account if line.table in tables)
     if policy.expect_empty and evidence == 0:
         evidence = None
-    verdict, reasons = judge(results, account, fail_on, evidence, store.source.about.family.evidence_kind)
+    about = store.source.about
+    hidden = [] if only else [printable(name) for name in sorted(about.unreadable)]
+    verdict, reasons = judge(results, account, fail_on, evidence, about.family.evidence_kind, hidden)
     result = Result(
         store=store,
         run_id=uuid.uuid4().hex,

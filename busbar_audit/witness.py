@@ -29,11 +29,32 @@ FORMAT = "busbar-audit witness 1"
 SUFFIX = ".witness"
 MARKS = 16
 _LOCK = ".lock"
+# Columns of source.witness, a row a chain, and source.witness_file, one row if there is a witness.
+LINE_COLUMNS = [
+    ("population", "VARCHAR"),
+    ("scope", "VARCHAR"),
+    ("first_seq", "BIGINT"),
+    ("first_prev_hash", "VARCHAR"),
+    ("last_seq", "BIGINT"),
+    ("last_hash", "VARCHAR"),
+    ("records", "BIGINT"),
+    ("last_ts", "BIGINT"),
+    ("finished", "BOOLEAN"),
+]
+FILE_COLUMNS = [
+    ("file", "VARCHAR"),
+    ("status", "VARCHAR"),
+    ("detail", "VARCHAR"),
+    ("updated", "BIGINT"),
+    ("taken_at", "BIGINT"),
+    ("marks", "BIGINT"),
+    ("marks_found", "BIGINT"),
+]
 
 
 @dataclass(frozen=True)
 class Line:
-    """What was witnessed of one chain: its extent and its last hash.
+    """What was witnessed of one chain: its extent and its last hash. It begins where the chain began when it was first seen.
 
     last_ts : time of the last record, unix seconds. finished : the task it is of was in a terminal state.
     """
@@ -226,10 +247,11 @@ class Witness:
         now = dict(intact)
         for key, line in old.lines.items():
             later = (proven[key], key[1]) if key in proven else None
-            if later not in intact:
+            if later is None or later not in intact:
                 now[key] = line
-            elif later != key:
-                now.pop(key, None)  # taken over under another name, and found there
+            else:
+                # It was proven from its old beginning on, whatever a purge has taken of that since.
+                now[later] = replace(now[later], first_seq=line.first_seq, first_prev_hash=line.first_prev_hash)
         self.content = replace(
             old, marks=old.marks or tuple(marks)[:MARKS], updated=max(old.updated, at), lines=dict(sorted(now.items()))
         )

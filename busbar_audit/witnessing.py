@@ -12,28 +12,7 @@ from busbar_audit.errors import WitnessError
 from busbar_audit.result import Result
 from busbar_audit.store import Store
 from busbar_audit.warehouse import Warehouse
-from busbar_audit.witness import Witness, file_name
-
-_LINES = [
-    ("population", "VARCHAR"),
-    ("scope", "VARCHAR"),
-    ("first_seq", "BIGINT"),
-    ("first_prev_hash", "VARCHAR"),
-    ("last_seq", "BIGINT"),
-    ("last_hash", "VARCHAR"),
-    ("records", "BIGINT"),
-    ("last_ts", "BIGINT"),
-    ("finished", "BOOLEAN"),
-]
-_FILE = [
-    ("file", "VARCHAR"),
-    ("status", "VARCHAR"),
-    ("detail", "VARCHAR"),
-    ("updated", "BIGINT"),
-    ("taken_at", "BIGINT"),
-    ("marks", "BIGINT"),
-    ("marks_found", "BIGINT"),
-]
+from busbar_audit.witness import FILE_COLUMNS, LINE_COLUMNS, Witness, file_name
 
 
 def open_witness(
@@ -73,13 +52,15 @@ def fill_witness(warehouse: Warehouse, witness: Witness | None, marks_found: int
     """
     content = None if witness is None else witness.content
     warehouse.fill(
-        "source.witness", _LINES, [tuple(vars(line).values()) for line in content.lines.values()] if content else []
+        "source.witness",
+        LINE_COLUMNS,
+        [tuple(vars(line).values()) for line in content.lines.values()] if content else [],
     )
     rows = []
     if witness is not None and content is not None:
         marks, updated = len(content.marks), content.updated or None
         rows = [(witness.file.name, witness.status, witness.detail, updated, taken_at, marks, marks_found)]
-    warehouse.fill("source.witness_file", _FILE, rows)
+    warehouse.fill("source.witness_file", FILE_COLUMNS, rows)
 
 
 def advance(results: Iterable[Result]) -> None:

@@ -51,6 +51,10 @@ class Server:
             con.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
         return name
 
+    def has(self, database: str) -> bool:
+        with self.connect("postgres") as con:
+            return bool(con.execute("SELECT 1 FROM pg_database WHERE datname = %s", (database,)).fetchall())
+
     def run(self, database: str, *statements: str) -> None:
         with self.connect(database) as con:
             con.execute("SET search_path TO busbar, public")
