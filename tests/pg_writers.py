@@ -20,7 +20,7 @@ from busbar_audit.synth.bodies import CALL_MEMBERS, EVENT_MEMBERS, TASK_MEMBERS,
 
 WRITERS = 4
 BEGAN = AS_OF - 40_000
-PAUSE = 0.02
+PAUSE = 0.05
 _STATES = {
     1: ("task.submitted", "submitted"),
     2: ("task.working", "working"),
