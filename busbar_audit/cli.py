@@ -361,6 +361,7 @@ def rehearse(
     purge: Annotated[str | None, typer.Option(metavar="CMD", help="Runs the gateway's purge.")] = None,
     timeout: Annotated[float, typer.Option(help="Seconds for each command.")] = 120.0,
     shell: Annotated[bool, typer.Option("--shell", help="Run the commands by /bin/sh.")] = False,
+    schema: SchemaOption = None,
     out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder for the outputs.")] = None,
     as_json: JsonOption = False,
 ) -> int:
@@ -382,7 +383,8 @@ def rehearse(
             write_report([proof.result], out)
 
     with console.progress() as say:
-        proof = prove(target, Commands(write, restart, read, purge, timeout, shell), keep=keep, progress=say)
+        commands = Commands(write, restart, read, purge, timeout, shell)
+        proof = prove(target, commands, schema=schema, keep=keep, progress=say)
     written = [f"{name:9} {printable(str(ended))}" for name, ended in proof.ran]
     return _show(documents[0], as_json, written + ([] if out is None else [f"written   {printable(str(out))}"]))
 

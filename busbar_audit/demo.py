@@ -89,7 +89,7 @@ def run(out: Path, say: Callable[[str], None]) -> tuple[list[str], int]:
         say(f"store {sample.name}")
         with ExitStack() as stack:
             try:
-                uri = stack.enter_context(private_server()) if sample.on_postgres else None
+                uri = stack.enter_context(private_server()).uri if sample.on_postgres else None
             except AuditError as error:
                 lines.append(f"{sample.name:9}  NOT SHOWN     {error.read}")
                 right = False

