@@ -1,0 +1,7 @@
+-- figure: write_range
+-- about: first and last day on which anything was written, up to the audit, and how many days are dated after it.
+-- params: until hugeint
+SELECT min(day * 86400) FILTER (last_ts <= $until) AS first_ts, max(last_ts) FILTER (last_ts <= $until) AS last_ts,
+    count(*) FILTER (last_ts > $until) AS later
+FROM audit.write_days
+ORDER BY first_ts
