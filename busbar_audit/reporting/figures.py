@@ -204,12 +204,12 @@ def _legend(axis: Any, kind: str) -> Any:
     return axis.plot([], [], marker=MARKS[kind], label=kind, **_MARK)[0]
 
 
-def last_writes(lanes: Sequence[Lane], step: int, ends: int | None, clock: int) -> str:
+def last_writes(lanes: Sequence[Lane], since: int, step: int, ends: int | None, clock: int) -> str:
     """When each population was written, and its last write, a lane a population on one axis of time (UTC).
 
     Parameters
     ----------
-    step : seconds of an interval. ends : the last write of the store. clock : of the audit.
+    since : where the axis begins. step : seconds of an interval. ends : the last write of the store. clock : of the audit.
     """
     import matplotlib.dates as mdates
 
@@ -218,12 +218,11 @@ def last_writes(lanes: Sequence[Lane], step: int, ends: int | None, clock: int) 
         axis = figure.subplots()
         figure.subplots_adjust(left=0.115, right=0.985, top=1 - 0.34 / height, bottom=0.58 / height)
         for row, lane in enumerate(lanes):
-            _lane(axis, row, lane, step)
+            _lane(axis, row, lane, since, step)
         if ends is not None:
             axis.axvline(_moment(ends), color=SOFT, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
-            first = min((lane.intervals[0] for lane in lanes if lane.intervals), default=ends)
             # An audit long after the last write would leave the writes no room.
-            if 0 <= clock - ends <= (ends - first) // 4:
+            if 0 <= clock - ends <= (ends - since) // 4:
                 axis.axvline(_moment(clock), color=INK, linewidth=1, zorder=1)
                 axis.text(_moment(clock), -0.75, "audit", ha="right", va="bottom", fontsize=8, color=SOFT)
         axis.set_ylim(len(lanes) - 0.4, -0.7)
@@ -239,12 +238,14 @@ def last_writes(lanes: Sequence[Lane], step: int, ends: int | None, clock: int) 
         return _svg(figure, "writes", "When each population of the store was written, and its last write")
 
 
-def _lane(axis: Any, row: int, lane: Lane, step: int) -> None:
+def _lane(axis: Any, row: int, lane: Lane, since: int, step: int) -> None:
     bad = lane.verdict in ("stopped", "never kept anything")
     begin = [_moment(start) for start in lane.intervals]
-    axis.barh([row] * len(begin), timedelta(seconds=step * 0.9), left=begin, height=0.3, color=BAR, linewidth=0)
-    if lane.last is None:
-        said = lane.verdict if bad else "no dated record"
+    if begin:
+        axis.barh([row] * len(begin), timedelta(seconds=step * 0.9), left=begin, height=0.3, color=BAR, linewidth=0)
+    if lane.last is None or lane.last < since:
+        said = "no dated record" if lane.last is None else f"before: {_moment(lane.last):%Y-%m-%d}"
+        said = lane.verdict if bad else said
         place = axis.get_yaxis_transform()
         axis.text(0.01, row, said, transform=place, va="center", fontsize=8.5, color=BAD if bad else SOFT)
         return

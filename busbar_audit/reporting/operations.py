@@ -107,7 +107,7 @@ def _stuck(session: Session, clock: int, limit: int) -> Block:
         query,
         values,
         means=f"The agent was lost, works on without telling, or what it tells is no longer written.{also}",
-        do="Ask the agent for the task and cancel what it does not know. If all are silent since one moment, see the write path.",
+        do="Ask the agent; cancel what it does not know. If all are silent since one moment, see the write path.",
         empty="No task at work was silent for more than a day.",
         total=total,
         bad=[not old] * len(found),

@@ -45,7 +45,8 @@ def write_path(session: Session) -> Block:
     rows = [
         [
             "<b>the store as a whole</b>" if row["place"] == 0 else text(row["population"]),
-            badge(_WORDS[row["verdict"]], label=row["verdict"]),
+            badge(_WORDS[row["verdict"]], label=row["verdict"])
+            + (f"<br>at {moment(row['stopped_at'])}" if row["stopped_at"] is not None else ""),
             number(row["records"]),
             moment(row["last_ts"]),
             text(row["why"]),
@@ -90,20 +91,20 @@ def _axis(session: Session, found: list[dict[str, Any]]) -> list[Block]:
         return []
     first, last = int(span["first_ts"]), int(span["last_ts"])
     step = max(86400, figures.step_for(max(1, last - first)))
-    query, values = session.figure("write_days"), {"until": until, "step": step}
+    query, values = session.figure("write_days"), {"since": first, "until": until, "step": step}
     days = {name: list(rows) for name, rows in groupby(session.rows(query, values), key=lambda row: row["population"])}
     verdicts = {row["population"]: row["verdict"] for row in found if row["place"]}
     lanes = [
         figures.Lane(
             name,
-            [row["bucket"] * step for row in days.get(name, [])],
+            [row["bucket"] * step for row in days.get(name, []) if row["bucket"] is not None],
             days[name][0]["last_ts"] if name in days else None,
             verdicts.get(name, ""),
         )
         for name in [*verdicts, *(other for other in ("keys", "demotions") if other in days)]
     ]
     ends = next(row["last_ts"] for row in found if row["place"] == 0)
-    drawn = figures.last_writes(lanes, step, ends, clock)
+    drawn = figures.last_writes(lanes, first, step, ends, clock)
     caption = (
         f"Each bar is a {figures.in_words(step)} with a record, each mark the last write; the dashed line is the last "
         f"write of the store, {utc(ends) or 'of which there is none'}. An approval is dated by its expiry, a usage window "

@@ -2,7 +2,8 @@
 -- about: callers whose key was deleted or denied, with the calls dispatched more than the grace time after that, the busiest first.
 -- params: grace hugeint = 300, limit bigint = 20
 WITH revoked AS (
-    SELECT id AS principal, deleted_at AS since, 'deleted' AS how FROM audit.keys WHERE deleted_at IS NOT NULL
+    -- Deleted before it was made (BUS-K02): when is not known.
+    SELECT id AS principal, deleted_at AS since, 'deleted' AS how FROM audit.keys WHERE deleted_at >= created_at
     UNION ALL
     -- A time of 0 means that the time was never recorded.
     SELECT sub, created_at, 'denied' FROM raw.denylist WHERE created_at > 0

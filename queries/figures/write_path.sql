@@ -3,7 +3,8 @@
 -- params: as_of hugeint
 SELECT place, population, records, active, longest, last_ts, verdict, stopped_at, ground,
     CASE ground
-        WHEN 'parts' THEN (SELECT string_agg(verdict || ': ' || names, '; ' ORDER BY names) FROM (
+        WHEN 'parts' THEN (SELECT string_agg(verdict || ': ' || names, '; '
+            ORDER BY list_position(['stopped', 'never kept anything', 'alive', 'cannot tell'], verdict)) FROM (
             SELECT verdict, string_agg(population, ', ' ORDER BY place) AS names FROM audit.write_path WHERE place > 0 GROUP BY verdict))
         WHEN 'told' THEN traces || ' records of other populations tell of it, the last ' || greatest(ends - traced_at, 0) // 3600
             || ' h before the end of the store, and not one row is stored'
