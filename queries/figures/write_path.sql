@@ -14,9 +14,11 @@ SELECT place, population, records, active, longest, last_ts, verdict, stopped_at
             WHEN 'task events' THEN ' tasks were begun' || CASE records WHEN 0 THEN '' ELSE ' after the last event' END || ' and have no event'
             WHEN 'tasks' THEN ' chains of events of unfinished work were begun' || CASE records WHEN 0 THEN '' ELSE ' after the last change of a task' END
                 || ' and have no task'
-            WHEN 'approvals' THEN ' calls were asked for an approval and went through within 300 s, the rule still stood afterwards, and no use was recorded'
-            ELSE ' keys or denials were changed more than a day after the last record, and changes of keys had been recorded before' END
+            ELSE ' calls were asked for an approval and went through within 300 s, none of that caller and tool went unasked, and no use was recorded' END
         WHEN 'nothing' THEN 'no record, and no trace that there was anything to record'
+        WHEN 'hinted' THEN CASE population WHEN 'admin audit' THEN traces || ' keys or denials were changed more than a day after the last record, and '
+            || 'changes of keys had been recorded before; that each of them has to be is not known' ELSE traces || ' call(s) waited for an approval and went through, and none is on record; the rule may depend on the call, have been '
+            || 'lifted, or the store upgraded since' END
         WHEN 'undated' THEN 'no record has a time up to the audit'
         WHEN 'broken' THEN 'nothing for ' || silence || ' days while ' || other || ' goes on; before that ' || active
             || ' active days and no pause longer than ' || longest || ' day(s)'

@@ -8,9 +8,8 @@
 -- applies: busbar sqlite 5-12, busbar postgres 6-11
 WITH traces AS (
     SELECT population, sum(records) FILTER (trace LIKE 'told by %') AS told, max(last_at) FILTER (trace LIKE 'told by %') AS told_at,
-        sum(records) FILTER (trace IN ('keys changed after its end', 'tasks without any after its end', 'events of work without a row',
-            'used after its end')) AS outlived,
-        bool_or(trace = 'left behind by the upgrade') AS left_behind,
+        sum(records) FILTER (trace IN ('tasks without any after its end', 'events of work without a row', 'used after its end')) AS outlived,
+        bool_or(trace = 'left behind by the upgrade') AS left_behind, sum(records) FILTER (trace LIKE '%used after its end' OR trace = 'keys changed after its end') AS hinted,
         min(first_at) FILTER (trace = 'not purged since') AS kept_since, coalesce(sum(records) FILTER (trace = 'stuck work'), 0) AS stuck
     FROM audit.write_traces WHERE last_at IS NULL OR coalesce(last_at <= $as_of + 300, true) GROUP BY population
 ), ends AS (
@@ -19,7 +18,7 @@ WITH traces AS (
 ), joined AS (
     SELECT p.place, p.population, p.records, s.active, s.longest, s.last_day, s.last_ts, s.other, s.other_ts, s.silence,
         coalesce(s.broken, false) AS broken, coalesce(s.traffic_ended, false) AS traffic_ended,
-        t.told, t.told_at, coalesce(t.left_behind, false) AS left_behind, coalesce(t.outlived, 0) AS outlived, t.kept_since, coalesce(t.stuck, 0) AS stuck, e.ends, e.ends_day,
+        t.told, t.told_at, coalesce(t.left_behind, false) AS left_behind, coalesce(t.outlived, 0) AS outlived, coalesce(t.hinted, 0) AS hinted, t.kept_since, coalesce(t.stuck, 0) AS stuck, e.ends, e.ends_day,
         -- Nothing is asked of a silence as short as this population has had before.
         greatest($days, CASE WHEN s.active >= 3 THEN least(s.longest, 14) ELSE 0 END) AS reach,
         p.population NOT IN ('tasks', 'task events') OR coalesce(t.kept_since <= s.last_ts, false) AS unpurged
@@ -31,13 +30,15 @@ WITH traces AS (
     SELECT *, CASE
         WHEN records = 0 AND population IN ('calls', 'tasks', 'task events') AND told > 0
             THEN CASE WHEN left_behind THEN 'told before the upgrade' WHEN told_at >= ends - $kept * 86400 THEN 'told' ELSE 'told long ago' END
-        WHEN population <> 'admin audit' AND records = 0 AND outlived >= $least THEN 'outlived'
+        WHEN records = 0 AND outlived >= $least THEN 'outlived'
+        WHEN records = 0 AND hinted > 0 THEN 'hinted'
         WHEN records = 0 THEN 'nothing'
         WHEN last_ts IS NULL THEN 'undated'
         WHEN outlived >= $least THEN 'outlived'
         WHEN broken AND unpurged THEN 'broken'
         WHEN broken THEN 'purged'
         WHEN population = 'approvals' AND ends_day - last_day > $days THEN 'idle'
+        WHEN population = 'admin audit' AND hinted > 0 THEN 'hinted'
         WHEN ends_day - last_day > reach AND traffic_ended THEN 'traffic ended'
         WHEN ends_day - last_day > reach THEN 'quiet'
         WHEN coalesce($as_of // 86400 - last_day > reach, false) THEN 'stale'
@@ -50,7 +51,7 @@ WITH traces AS (
     FROM grounds
 ), said AS (
     SELECT place, population, records, active, longest, last_ts, verdict, CASE WHEN verdict = 'stopped' THEN last_ts END AS stopped_at, ground,
-        coalesce(CASE WHEN ground LIKE 'told%' THEN told ELSE outlived END, 0) AS traces, CASE WHEN ground LIKE 'told%' THEN told_at END AS traced_at,
+        coalesce(CASE WHEN ground LIKE 'told%' THEN told WHEN ground = 'hinted' THEN hinted ELSE outlived END, 0) AS traces, CASE WHEN ground LIKE 'told%' THEN told_at END AS traced_at,
         CASE WHEN ground IN ('broken', 'purged') THEN silence ELSE ends_day - last_day END AS silence, other, stuck, ends
     FROM verdicts
 ), whole AS (
