@@ -54,7 +54,7 @@ def main(calls: int, tasks: int, days: int, times: int) -> None:
     with private_server() as private:
         uri = private.uri
         started = time.perf_counter()
-        made = write_busbar_pg(
+        made, _ = write_busbar_pg(
             uri, SCHEMA, generation=10, calls=calls, tasks=tasks, days=days, principals=200, audits=1000
         )
         with psycopg.connect(uri, autocommit=True) as con:

@@ -224,6 +224,38 @@ FAULTS: tuple[Fault, ...] = (
         f"DELETE FROM plane_records WHERE kind = 'task' AND ts > {_STOPPED}",
         tasks=60,
     ),
+    by_sql(
+        "metering_stopped",
+        "usage is no longer metered while windows go on",
+        _ALL,
+        "D09",
+        f"DELETE FROM usage_metering WHERE CAST(bucket AS INTEGER) > {_STOPPED}",
+    ),
+    by_sql(
+        "task_events_left_out",
+        "tasks go on and no event of them is written",
+        _OLD,
+        "D09 T02",
+        "DELETE FROM task_events WHERE task_id IN (SELECT task_id FROM tasks WHERE state = 'working')",
+        tasks=60,
+    ),
+    by_sql(
+        "task_event_left_out",
+        "tasks go on and no event of them is written",
+        _NEW,
+        "D09 T02",
+        "DELETE FROM plane_records WHERE kind = 'task_event' AND parent IN (SELECT id FROM plane_records "
+        "WHERE kind = 'task' AND json_extract(CAST(body AS TEXT), '$.state') = 'working')",
+        tasks=60,
+    ),
+    by_sql(
+        "tasks_left_out",
+        "events of work go on and no task of them is written",
+        _OLD,
+        "D09 T01",
+        "DELETE FROM tasks WHERE state = 'working'",
+        tasks=60,
+    ),
     # keys, credentials, denylist
     by_sql("key_wildcard", "a key may use everything", _ALL, "K04", "UPDATE keys SET allowed_pools = NULL " + _BOB),
     by_sql(
