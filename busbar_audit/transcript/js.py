@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Any
 
 # What String.prototype.trim takes away: 25 code points. U+FEFF is one of them, U+0085 is not (Python has it the other way).
-BLANKS = "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
+BLANKS = "\t\n\v\f\r \u00a0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000\ufeff"
 _INDEX = re.compile(r"0|[1-9]\d{0,9}")
 _LONE = re.compile("[\ud800-\udfff]")
 _PLAIN = json.JSONEncoder(ensure_ascii=False).encode

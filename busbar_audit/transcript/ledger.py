@@ -6,8 +6,7 @@ their own from 16 on, before that the headers of runs.
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -104,151 +103,186 @@ def _member(value: Any, key: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
+@dataclass
+class Session:
+    """All that a transcript is made from: events by invocation and number, openings by time, live texts, outcomes."""
+
+    events: list[Stored] = field(default_factory=list)
+    openings: list[Opening] = field(default_factory=list)
+    partials: list[tuple[str, str | None, dict[str, Any]]] = field(default_factory=list)
+    outcomes: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
 class Ledger:
-    """The ledger in a finished copy.
+    """The ledger in SQLite (a finished copy), or in schema ``raw`` of the warehouse.
 
     Parameters
     ----------
-    con : read-only, with text as text. version : runtime schema.
+    con : either kind of connection; text has to arrive as text. tables : those that may be read.
+    schema : ``raw`` in the warehouse, ``main`` in SQLite. version : runtime schema.
     """
 
-    def __init__(self, con: sqlite3.Connection, version: int) -> None:
-        self.con, self.version = con, version
-        names = con.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
-        self.tables = frozenset(name.decode() if isinstance(name, bytes) else name for (name,) in names)
+    def __init__(self, con: Any, tables: Collection[str], version: int, schema: str = "main") -> None:
+        self._con, self._tables, self._version, self._schema = con, frozenset(tables), version, schema
 
-    def sessions(self) -> list[str]:
-        """Sessions that have events, the workspace's own stream left out."""
-        found = self.con.execute("SELECT DISTINCT session_id FROM runtime_events ORDER BY 1").fetchall()
-        return [session for (session,) in found if session != AUTHORITY]
-
-    def events(self, session: str) -> Iterator[Stored]:
-        """Events of a session in ledger order: by invocation, then by their number in it."""
-        ordinal = (
-            "(SELECT o.ordinal FROM runtime_session_event_ordinals o WHERE o.event_id = e.event_id)"
-            if "runtime_session_event_ordinals" in self.tables
-            else "NULL"
+    def sessions(self) -> list[tuple[str, int]]:
+        """Sessions that have events, with the bytes of their payloads; the workspace's own stream left out."""
+        found = self._ask(
+            """SELECT session_id, sum(length(payload_json)) FROM {schema}.runtime_events
+            WHERE session_id IS NOT NULL GROUP BY session_id ORDER BY session_id"""
         )
-        rows = self.con.execute(
-            f"""SELECT event_id, session_id, invocation_id, run_id, turn_id, event_seq, committed_at, {ordinal},
-                length(CAST(payload_json AS BLOB)), payload_json
-            FROM runtime_events e WHERE session_id = ? ORDER BY invocation_id, event_seq""",  # noqa: S608
-            (session,),
+        return [(session, int(size or 0)) for session, size in found if session != AUTHORITY]
+
+    def read(self, sessions: Sequence[str]) -> dict[str, Session]:
+        """Read some sessions at once."""
+        found = {session: Session() for session in sessions}
+        self._events(found)
+        self._openings(found)
+        self._partials(found)
+        self._outcomes(found)
+        for session in found.values():
+            session.events.sort(key=lambda s: (s.invocation_id, s.seq))
+            session.openings.sort(key=lambda o: (o.opened_at, o.invocation_id))
+        return found
+
+    def _ask(self, query: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
+        marks = ", ".join("?" * len(values))
+        done = self._con.execute(query.format(schema=self._schema, these=marks), list(values))
+        while rows := done.fetchmany(5000):
+            yield from rows
+
+    def _events(self, found: dict[str, Session]) -> None:
+        ordinals = {}
+        if "runtime_session_event_ordinals" in self._tables:
+            ordinals = dict(
+                self._ask(
+                    "SELECT event_id, ordinal FROM {schema}.runtime_session_event_ordinals WHERE session_id IN ({these})",
+                    list(found),
+                )
+            )
+        rows = self._ask(
+            """SELECT event_id, session_id, invocation_id, run_id, turn_id, event_seq, committed_at, payload_json
+            FROM {schema}.runtime_events WHERE session_id IN ({these})""",
+            list(found),
         )
         for *columns, payload in rows:
             event, problems = decode(payload)
-            yield Stored(*columns, event=event, problems=problems)
+            size = len((payload or "").encode("utf-8", "surrogatepass"))
+            ordinal = ordinals.get(columns[0])
+            stored = Stored(*columns, ordinal=ordinal, bytes=size, event=event, problems=problems)
+            found[stored.session_id].events.append(stored)
 
-    def openings(self, session: str, events: list[Stored]) -> list[Opening]:
-        """Openings of a session by time and invocation: its events first, then the shelf, or the headers of runs."""
-        found = {}
-        for stored in events:
-            content = (stored.event or {}).get("content")
-            if isinstance(content, dict) and content.get("kind") == OPENED and stored.event is not None:
-                found[stored.invocation_id] = Opening(
-                    stored.invocation_id,
-                    session,
-                    stored.run_id,
-                    stored.turn_id,
-                    stored.event.get("ts", stored.committed_at),
-                    "event",
-                    stored.event_id,
-                    **opening_of(content),
-                )
-        for opening in self._shelf(session):
-            found.setdefault(opening.invocation_id, opening)
-        for opening in self._headers(session):
-            found.setdefault(opening.invocation_id, opening)
-        return sorted(found.values(), key=lambda o: (o.opened_at, o.invocation_id))
+    def _openings(self, found: dict[str, Session]) -> None:
+        begun = {}
+        for session, told in found.items():
+            for stored in told.events:
+                content = (stored.event or {}).get("content")
+                if isinstance(content, dict) and content.get("kind") == OPENED and stored.event is not None:
+                    begun[stored.invocation_id] = Opening(
+                        stored.invocation_id,
+                        session,
+                        stored.run_id,
+                        stored.turn_id,
+                        _number(stored.event.get("ts")),
+                        "event",
+                        stored.event_id,
+                        **opening_of(content),
+                    )
+        for opening in (*self._shelf(found), *self._headers(found)):
+            begun.setdefault(opening.invocation_id, opening)
+        for opening in begun.values():
+            found[opening.session_id].openings.append(opening)
 
-    def _shelf(self, session: str) -> Iterator[Opening]:
-        if "runtime_legacy_invocation_openings" not in self.tables:
+    def _shelf(self, found: Collection[str]) -> Iterator[Opening]:
+        if "runtime_legacy_invocation_openings" not in self._tables:
             return
-        rows = self.con.execute(
+        rows = self._ask(
             """SELECT invocation_id, session_id, run_id, turn_id, opened_at, anchor_event_id, opening_json
-            FROM runtime_legacy_invocation_openings WHERE session_id = ?""",
-            (session,),
+            FROM {schema}.runtime_legacy_invocation_openings WHERE session_id IN ({these})""",
+            list(found),
         )
-        for invocation, owner, run, turn, at, anchor, text in rows:
-            yield Opening(invocation, owner, run, turn, at, "legacy", anchor, **opening_of(_json(text)))
+        for invocation, session, run, turn, at, anchor, text in rows:
+            yield Opening(invocation, session, run, turn, at, "legacy", anchor, **opening_of(_json(text)))
 
-    def _headers(self, session: str) -> Iterator[Opening]:
-        if self.version >= 16 or "core_agent_runs" not in self.tables:
+    def _headers(self, found: Collection[str]) -> Iterator[Opening]:
+        if self._version >= 16 or "core_agent_runs" not in self._tables:
             return
-        rows = self.con.execute("SELECT record_json FROM core_agent_runs WHERE session_id = ?", (session,))
-        for (text,) in rows:
+        rows = self._ask(
+            "SELECT session_id, record_json FROM {schema}.core_agent_runs WHERE session_id IN ({these})", list(found)
+        )
+        for session, text in rows:
             header = _json(text)
-            if not isinstance(header, dict):
-                continue
-            invocation, run, turn = (_text(header.get(key)) for key in ("invocationId", "runId", "turnId"))
-            keys = (*LINEAGE, "parentRunId", "resumedFromRunId", "retriedFromRunId", "agentId", "agentName")
-            lineage = {key: header[key] for key in keys if isinstance(header.get(key), str)}
-            source = "continuation" if "resumedFromRunId" in lineage else "fresh"
-            at = header.get("createdAt")
-            yield Opening(
-                invocation or run,
-                session,
-                run,
-                turn,
-                at if isinstance(at, int | float) else 0,
-                "header",
-                None,
-                _text(header.get("modelId")),
-                source,
-                lineage,
-            )
+            if isinstance(header, dict):
+                yield header_opening(session, header)
 
-    def partials(self, session: str) -> Iterator[tuple[str, str | None, dict[str, Any]]]:
-        """Live texts: run, the event they came after, and the partial event with its text put in."""
-        if "runtime_partial_snapshots" not in self.tables:
+    def _partials(self, found: dict[str, Session]) -> None:
+        if "runtime_partial_snapshots" not in self._tables:
             return
-        segments = "runtime_partial_segments" in self.tables
-        rows = self.con.execute(
-            """SELECT stream_key, run_id, after_event_id, payload_json, text_content FROM runtime_partial_snapshots
-            WHERE session_id = ? ORDER BY updated_at, stream_key""",
-            (session,),
-        ).fetchall()
-        for key, run, after, payload, text in rows:
-            event, problems = decode(payload)
-            if event is None or problems or not isinstance(event.get("content"), dict):
-                continue
-            parts = [text]
-            if segments:
-                more = self.con.execute(
-                    "SELECT text_content FROM runtime_partial_segments WHERE stream_key = ? ORDER BY segment_seq",
-                    (key,),
-                )
-                parts += [part for (part,) in more]
-            yield run, after, {**event, "content": {**event["content"], "text": "".join(parts)}}
-
-    def outcomes(self, session: str) -> dict[str, Mapping[str, Any]]:
-        """Canonical permission outcomes by request id, with the request they answer."""
-        if not {"core_interaction_requests", "core_interaction_outcomes"} <= self.tables:
-            return {}
-        rows = self.con.execute(
-            """SELECT q.request_id, q.record_json, o.record_json FROM core_interaction_requests q
-            JOIN core_interaction_outcomes o USING (request_id) WHERE q.session_id = ?""",
-            (session,),
-        )
-        found: dict[str, Mapping[str, Any]] = {}
-        for request_id, asked_text, told_text in rows:
-            asked, told = _json(asked_text), _json(told_text)
-            merged = (
-                {**told, "request": asked.get("request")} if isinstance(asked, dict) and isinstance(told, dict) else {}
+        parts: dict[str, list[str]] = {}
+        if "runtime_partial_segments" in self._tables:
+            rows = self._ask(
+                """SELECT g.stream_key, g.text_content FROM {schema}.runtime_partial_segments g
+                JOIN {schema}.runtime_partial_snapshots p ON p.stream_key = g.stream_key
+                WHERE p.session_id IN ({these}) ORDER BY g.stream_key, g.segment_seq""",
+                list(found),
             )
-            request, outcome = merged.get("request"), merged.get("outcome")
-            prompt = request.get("prompt") if isinstance(request, dict) else None
-            if (
-                isinstance(request, dict)
-                and isinstance(prompt, dict)
-                and isinstance(outcome, dict)
-                and {"decision", "committedAt"} <= outcome.keys()
-                and {"sessionId", "runId", "turnId", "requestId"} <= merged.keys()
-                and "toolUseId" in request
-                and "toolName" in prompt
-            ):
-                found[request_id] = merged
-        return found
+            for key, text in rows:
+                parts.setdefault(key, []).append(text)
+        rows = self._ask(
+            """SELECT stream_key, session_id, run_id, after_event_id, payload_json, text_content
+            FROM {schema}.runtime_partial_snapshots WHERE session_id IN ({these}) ORDER BY updated_at, stream_key""",
+            list(found),
+        )
+        for key, session, run, after, payload, text in rows:
+            event, problems = decode(payload)
+            if event is not None and not problems and isinstance(event.get("content"), dict):
+                whole = "".join([text or "", *parts.get(key, ())])
+                found[session].partials.append((run, after, {**event, "content": {**event["content"], "text": whole}}))
+
+    def _outcomes(self, found: dict[str, Session]) -> None:
+        if not {"core_interaction_requests", "core_interaction_outcomes"} <= self._tables:
+            return
+        rows = self._ask(
+            """SELECT q.request_id, q.session_id, q.record_json, o.record_json
+            FROM {schema}.core_interaction_requests q
+            JOIN {schema}.core_interaction_outcomes o ON o.request_id = q.request_id WHERE q.session_id IN ({these})""",
+            list(found),
+        )
+        for request_id, session, asked, told in rows:
+            merged = _outcome(_json(asked), _json(told))
+            if merged is not None:
+                found[session].outcomes[request_id] = merged
+
+
+def header_opening(session: str, header: Mapping[str, Any]) -> Opening:
+    """The opening that the header of a run stands for, before openings were events."""
+    run = _text(header.get("runId"))
+    keys = (*LINEAGE, "parentRunId", "resumedFromRunId", "retriedFromRunId", "agentId", "agentName")
+    lineage = {key: header[key] for key in keys if isinstance(header.get(key), str)}
+    return Opening(
+        _text(header.get("invocationId")) or run,
+        session,
+        run,
+        _text(header.get("turnId")),
+        _number(header.get("createdAt")),
+        "header",
+        None,
+        _text(header.get("modelId")),
+        "continuation" if "resumedFromRunId" in lineage else "fresh",
+        lineage,
+    )
+
+
+def _outcome(asked: Any, told: Any) -> Mapping[str, Any] | None:
+    """A canonical permission outcome with its request; None for a question's, or one that lacks a part."""
+    request, outcome = _member(asked, "request"), _member(told, "outcome")
+    complete = (
+        {"sessionId", "runId", "turnId", "requestId"} <= (told.keys() if isinstance(told, dict) else set())
+        and {"decision", "committedAt"} <= outcome.keys()
+        and "toolUseId" in request
+        and "toolName" in _member(request, "prompt")
+    )
+    return {**told, "request": request} if complete else None
 
 
 def _json(text: Any) -> Any:
@@ -260,3 +294,7 @@ def _json(text: Any) -> Any:
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
+
+
+def _number(value: Any) -> float:
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else 0
