@@ -165,12 +165,12 @@ class Ledger:
             FROM {schema}.runtime_events WHERE session_id IN ({these})""",
             list(found),
         )
-        for *columns, payload in rows:
+        for event_id, session, invocation, run, turn, seq, at, payload in rows:
             event, problems = decode(payload)
             size = len((payload or "").encode("utf-8", "surrogatepass"))
-            ordinal = ordinals.get(columns[0])
-            stored = Stored(*columns, ordinal=ordinal, bytes=size, event=event, problems=problems)
-            found[stored.session_id].events.append(stored)
+            found[session].events.append(
+                Stored(event_id, session, invocation, run, turn, seq, at, ordinals.get(event_id), size, event, problems)
+            )
 
     def _openings(self, found: dict[str, Session]) -> None:
         begun = {}
