@@ -140,7 +140,10 @@ def admission_facts(con: Any) -> Table:
 
 
 def _each(con: Any, query: str) -> Iterator[tuple[Any, ...]]:
-    done = con.cursor().execute(query)
+    # Beside the rows being read, chunks are looked up: that takes a connection of its own.
+    reading = con.cursor()
+    reading.execute("USE warehouse")
+    done = reading.execute(query)
     while rows := done.fetchmany(_BATCH):
         yield from rows
 
