@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import Any
 
 from busbar_audit.stores import maka_shapes
@@ -76,15 +77,20 @@ def facts(ask: Ask, found: Shape, _schema: str) -> Mapping[str, Facts]:
     return {"scopes": Facts(columns, _scopes(ask, found))}
 
 
-def _from(name: str) -> Callable[[Any], Facts]:
+def _from(name: str, module: str = "facts") -> Callable[[Any], Facts]:
     def fill(con: Any) -> Facts:
         # Imported when a check first needs it: decoding is nothing that `inspect` should wait for.
-        from busbar_audit.transcript import facts as made
-
+        made = import_module(f"busbar_audit.transcript.{module}")
         columns, rows = getattr(made, name)(con)
         return Facts(columns, rows)
 
     return fill
+
+
+_TEXTS = frozenset(
+    {"runtime_events", "runtime_session_event_ordinals", "runtime_partial_snapshots", "runtime_partial_segments"}
+)
+_ANSWERS = frozenset({"core_interaction_requests", "core_interaction_outcomes"})
 
 
 DERIVED = {
@@ -92,6 +98,12 @@ DERIVED = {
     "opening_facts": Derived(frozenset({"runtime_legacy_invocation_openings"}), _from("opening_facts")),
     "header_facts": Derived(frozenset({"core_agent_runs"}), _from("header_facts")),
     "row_facts": Derived(frozenset({"session_messages"}), _from("row_facts")),
+    "transcript_facts": Derived(
+        _TEXTS | _ANSWERS | {"runtime_legacy_invocation_openings"}, _from("transcript_facts", "transcripts")
+    ),
+    "older_transcript_facts": Derived(
+        _TEXTS | _ANSWERS | {"core_agent_runs"}, _from("transcript_facts", "transcripts")
+    ),
     "admission_facts": Derived(frozenset({"core_root_turn_admissions"}), _from("admission_facts")),
 }
 

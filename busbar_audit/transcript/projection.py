@@ -159,7 +159,7 @@ class _Fold:
     def add(self, event: Event) -> None:
         self._note_order(event)
         if event["partial"]:
-            self._say(event, "partial_skipped", "partial RuntimeEvent skipped")
+            self._say(event, "partial_skipped", "a live text is passed over")
             return
         content, actions = event.get("content"), event.get("actions") or {}
         claimed = self._content(event, content) if content else False
@@ -172,10 +172,10 @@ class _Fold:
                 self._say(
                     event,
                     "unsupported_event",
-                    "RuntimeEvent shape is not supported by the legacy read-model projection",
+                    "content that makes no row",
                 )
             else:
-                self._say(event, "unclaimed_control_fact", "RuntimeEvent control fact has no row")
+                self._say(event, "unclaimed_control_fact", "a fact that is not known")
 
     def end(self) -> Projection:
         for waiting in self.parked.values():
@@ -183,7 +183,7 @@ class _Fold:
                 self._say(
                     event,
                     "unsupported_event",
-                    "thinking content has no assistant text row with a matching message id",
+                    "thinking without the text of its message",
                 )
         return self.out
 
@@ -229,7 +229,7 @@ class _Fold:
             elif event["role"] == "model":
                 self._assistant(event, content)
             else:
-                self._say(event, "unsupported_event", f"text content with role {event['role']} is not projected")
+                self._say(event, "unsupported_event", f"text of role {event['role']} makes no row")
                 return False
         elif kind == "thinking":
             self._thinking(event)
@@ -241,7 +241,7 @@ class _Fold:
             row = self._row(event, "system_note") | {"kind": content["note"]}
             self._push(event, row | _present(content, ("data",)))
         elif kind == "error" and not is_terminal(event):
-            self._say(event, "unsupported_event", "error content of an event that is no terminal")
+            self._say(event, "unsupported_event", "an error inside a run that goes on")
             return False
         return True
 
@@ -256,7 +256,7 @@ class _Fold:
     def _assistant(self, event: Event, content: Mapping[str, Any]) -> None:
         run = self.runs.get(event["invocationId"])
         if run is None:
-            self._say(event, "incomplete_event", "assistant text has no opening that names its model")
+            self._say(event, "incomplete_event", "an answer without an opening that names its model")
             return
         row = self._row(event, "assistant") | {"text": content["text"]} | _present(content, ("providerOptions",))
         seen = self.order.get(thinking_key(event), [])
@@ -354,7 +354,7 @@ class _Fold:
     def _answer(self, event: Event, request_id: str) -> None:
         outcome, used = self.outcomes.get(request_id), (event.get("refs") or {}).get("toolCallId")
         if outcome is None or used is None:
-            self._say(event, "incomplete_event", "permission answer has no canonical outcome")
+            self._say(event, "incomplete_event", "a permission answer without its outcome")
             return
         asked_at, asked = self.requests.get(request_id, (None, None))
         asked_for, tool = outcome["request"]["toolUseId"], outcome["request"]["prompt"]["toolName"]
@@ -367,7 +367,7 @@ class _Fold:
             self._say(
                 event,
                 "incomplete_event",
-                "permission answer canonical outcome identity does not match its acceptance",
+                "a permission answer whose outcome is of another request",
             )
             return
         told = outcome["outcome"]
@@ -389,7 +389,7 @@ class _Fold:
         named = [decision.get("toolName"), asked.get("toolName"), self.tools.get(used)]
         told = [one for one in named if one]
         if not told or any(one != told[0] for one in told):
-            self._say(event, "incomplete_event", "permission decision has no tool name that all agree on")
+            self._say(event, "incomplete_event", "a permission decision without a tool name that all agree on")
             return
         row = self._row(event, "permission_decision", decision["requestId"])
         row |= {"toolUseId": used, "toolName": told[0], "decision": decision["decision"]}
@@ -399,7 +399,7 @@ class _Fold:
     def _terminal(self, event: Event, actions: Mapping[str, Any]) -> None:
         run, status = self.runs.get(event["invocationId"]), event.get("status")
         if run is None or status not in TERMINAL:
-            self._say(event, "incomplete_event", "terminal RuntimeEvent requires a terminal status for recovery")
+            self._say(event, "incomplete_event", "an ending without an outcome")
             return
         content, key = event.get("content") or {}, stable_id(event)
         row = self._row(event, "turn_state", key)

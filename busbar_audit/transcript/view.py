@@ -29,6 +29,7 @@ from busbar_audit.transcript.projection import (
 STRIDE = 8
 # What a page reads of one turn at most; beyond it the turn, and every page whose scan reaches it, is refused.
 MOST_EVENTS, MOST_BYTES = 8_192, 16 << 20
+TOO_LARGE = "the turn is too large for a page"
 EMPTY = ":active-transcript-empty-text"
 Outcomes = Mapping[str, Mapping[str, Any]]
 Partials = Iterable[tuple[str, str | None, Event]]
@@ -85,7 +86,7 @@ def session_view(
     """
     inline = [opening for opening in openings if opening.inline]
     runs = _runs(inline, events, partials)
-    placed: list[tuple[Any, Event]] = []
+    settled: list[tuple[Any, Event]] = []
     going: list[tuple[Any, Event]] = []
     diagnostics: list[Diagnostic] = []
     open_turns: list[str] = []
@@ -98,15 +99,15 @@ def session_view(
             going += [((event["ts"], at, place, event["id"]), event) for place, event in enumerate(shown)]
             continue
         diagnostics += _terminal_fact(opening, ends)
-        placed += [
+        settled += [
             ((ordinal, place, event["id"]), event)
             for place, (event, ordinal) in enumerate(zip([e for e, _ in stored], _ordinals(stored), strict=True))
         ]
-    order = [event for _, event in sorted(placed, key=lambda p: p[0])]
+    order = [event for _, event in sorted(settled, key=lambda p: p[0])]
     order += [event for _, event in sorted(going, key=lambda p: p[0])]
     told = project(order, {o.invocation_id: o.run for o in inline}, outcomes, rules)
     if told.refused:
-        raise Refused("RuntimeEvent read projection is incomplete", told.diagnostics)
+        raise Refused("the projection is refused", told.diagnostics)
     return SessionView(
         told.rows,
         told.sources,
@@ -123,27 +124,45 @@ def page_rows(openings: Sequence[Opening], events: Iterable[Stored], outcomes: O
     ------
     Refused : a page throws.
     """
+    by_invocation, ordinals = placed(events)
+    found: list[PageRow] = []
+    for opening in openings:
+        found += invocation_rows(opening, by_invocation.get(opening.invocation_id, ()), outcomes, ordinals)
+    return sorted(found, key=lambda row: row.sequence)
+
+
+def placed(events: Iterable[Stored]) -> tuple[dict[str, list[Stored]], dict[str, int]]:
+    """Events by invocation, and the ordinals of all that have one."""
     by_invocation: dict[str, list[Stored]] = defaultdict(list)
     for stored in events:
         by_invocation[stored.invocation_id].append(stored)
     ordinals = {s.event_id: s.ordinal for own in by_invocation.values() for s in own if s.ordinal is not None}
-    found: list[PageRow] = []
-    for opening in openings:
-        if not opening.inline or opening.event_id is None:
-            continue
-        own = sorted(by_invocation[opening.invocation_id], key=lambda s: s.seq)
-        ends = [s for s in own if s.event is not None and is_terminal(s.event)]
-        if len(own) > MOST_EVENTS or sum(s.bytes for s in own) > MOST_BYTES:
-            raise Refused("the turn is too large for a page")
-        first, last = ordinals.get(opening.event_id), ends[0].ordinal if ends else None
-        if first is None or last is None:
-            continue
-        _readable(own)
-        told = project([s.event for s in own if s.event], {opening.invocation_id: opening.run}, outcomes)
-        if told.refused:
-            raise Refused("RuntimeEvent transcript projection is incomplete", told.diagnostics)
-        found += _sequenced(told, ordinals, first, last)
-    return sorted(found, key=lambda row: row.sequence)
+    return by_invocation, ordinals
+
+
+def invocation_rows(
+    opening: Opening, events: Iterable[Stored], outcomes: Outcomes, ordinals: Mapping[str, int]
+) -> list[PageRow]:
+    """What pages serve of one invocation: nothing of one that is not inline, has not ended, or has no place.
+
+    Raises
+    ------
+    Refused : every page that reaches the invocation throws.
+    """
+    if not opening.inline or opening.event_id is None:
+        return []
+    own = sorted(events, key=lambda s: s.seq)
+    ends = [s for s in own if s.event is not None and is_terminal(s.event)]
+    if len(own) > MOST_EVENTS or sum(s.bytes for s in own) > MOST_BYTES:
+        raise Refused(TOO_LARGE)
+    first, last = ordinals.get(opening.event_id), ends[0].ordinal if ends else None
+    if first is None or last is None:
+        return []
+    _readable(own)
+    told = project([s.event for s in own if s.event], {opening.invocation_id: opening.run}, outcomes)
+    if told.refused:
+        raise Refused("the projection is refused", told.diagnostics)
+    return _sequenced(told, ordinals, first, last)
 
 
 def _sequenced(told: Projection, ordinals: Mapping[str, int], first: int, last: int) -> list[PageRow]:
@@ -152,7 +171,7 @@ def _sequenced(told: Projection, ordinals: Mapping[str, int], first: int, last: 
         offset, before = (offset + 1 if source == before else 0), source
         ordinal = ordinals.get(source)
         if offset >= STRIDE:
-            raise Refused("RuntimeEvent exceeds its transcript sequence stride")
+            raise Refused("an event makes more rows than it has places")
         if ordinal is not None and first <= ordinal <= last:
             found.append(PageRow(ordinal * STRIDE + offset, row, source))
     return found
@@ -181,9 +200,9 @@ def _of_model(event: Event, *kinds: str) -> bool:
 def _readable(events: Iterable[Stored]) -> None:
     for stored in events:
         if stored.event is None or stored.problems:
-            raise Refused("Invalid RuntimeEvent schema")
+            raise Refused("an event cannot be decoded")
         if not stored.identical:
-            raise Refused("RuntimeEvent row/payload identity mismatch")
+            raise Refused("an event's payload names another event")
 
 
 def _runs(
@@ -228,20 +247,20 @@ def _terminal_fact(opening: Opening, ends: Sequence[Event]) -> list[Diagnostic]:
         at = event["id"] if event else None
         return Diagnostic("incomplete_event", at, opening.run_id, opening.turn_id, message)
 
-    refusal = "RuntimeEvent ledger has no valid terminal fact for a terminal run"
+    refusal = "a run that ended has no valid ending"
     own = [event for event in ends if event["turnId"] == opening.turn_id]
     if len(own) > 1:
-        raise Refused(refusal, [said("runtime ledger has multiple matching terminal RuntimeEvents", None)])
+        raise Refused(refusal, [said("more than one ending", None)])
     if not own:
-        raise Refused(refusal, [said("runtime ledger has no matching terminal RuntimeEvent", None)])
+        raise Refused(refusal, [said("no ending of its own turn", None)])
     event = own[0]
     status = event.get("status")
     if status not in TERMINAL:
-        raise Refused(refusal, [said("terminal RuntimeEvent requires a terminal status for recovery", event)])
+        raise Refused(refusal, [said("an ending without an outcome", event)])
     if status == "failed" and failure_class(event) is None:
-        return [said("failed terminal RuntimeEvent states no failure class", event)]
+        return [said("a failure without a class", event)]
     if status in ("aborted", "cancelled") and abort_source(event) is None:
-        return [said("aborted terminal RuntimeEvent states no abort source", event)]
+        return [said("a stop without a source", event)]
     return []
 
 
