@@ -1,7 +1,8 @@
 """Write a synthetic maka workspace of any generation: sessions in normal use, with what is legal but odd among them.
 
-Ids are plain and fixed (session ``s1``, turn ``s1-t2``, run ``s1-r2``, invocation ``s1-i2``, event ``s1-i2-e3``), so that a fault
-can be planted, and found, by name. Texts are a few neutral words. Single faults are in `busbar_audit.synth.maka_faults`.
+Ids are plain and fixed (session ``s1``, turn ``s1-t2``, run ``s1-r2``, invocation ``s1-i2``, event ``s1-i2-e3``), so
+that a fault can be planted, and found, by name. Texts are a few neutral words. Single
+faults are in `busbar_audit.synth.maka_faults`.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from busbar_audit.transcript import js
 from busbar_audit.transcript.facts import CHUNK, MARK
 
 START = 1_700_000_000_000
-_WORDS = "plan file test build note check read list step done".split()
+_WORDS = ("plan", "file", "test", "build", "note", "check", "read", "list", "step", "done")
 _METADATA = {5: 17, 6: 18, 7: 19, 8: 21, 9: 21, 10: 21, 11: 22, 12: 28, 18: 39}
 _TURNS = ("plain", "thinking", "tools", "permission", "steering", "failed", "aborted", "note", "batch", "answered")
 
@@ -37,7 +38,14 @@ class SynthMaka:
 
 
 def write_maka(
-    path: str | Path, *, generation: int = 18, seed: int = 0, sessions: int = 2, turns: int = 10, large: bool = False
+    path: str | Path,
+    *,
+    generation: int = 18,
+    seed: int = 0,
+    sessions: int = 2,
+    turns: int = 10,
+    converted: int = 1,
+    large: bool = False,
 ) -> SynthMaka:
     """Write one workspace file; the same arguments always give the same rows.
 
@@ -45,7 +53,8 @@ def write_maka(
     ----------
     path : file to make; it must not exist.
     generation : runtime schema, 4 to 18. Up to 12 native turns are written twice, as events and as rows (from 8 on).
-    sessions, turns : native sessions, and turns in each; a converted and an imported session come beside them from 16 on.
+    sessions, turns : native sessions (s1, s2 …), and turns in each.
+    converted : sessions whose rows were converted (c1, c2 …), from 16 on; an imported one (x1) comes beside them.
     large : with records above 64 KiB (chunked from 12 on) and above 512 KiB.
 
     Raises
@@ -64,7 +73,7 @@ def write_maka(
             con.execute("PRAGMA synchronous = OFF")
             con.execute("BEGIN")
             writer = _Writer(con, generation, seed)
-            writer.store(sessions, turns, large)
+            writer.store(sessions, turns, converted, large)
             con.execute("COMMIT")
             con.execute(f"PRAGMA user_version = {generation}")
             con.execute("PRAGMA journal_mode = wal")
@@ -93,7 +102,7 @@ class _Writer:
         self.rows: dict[str, int] = {}
         maka_shapes.create(con, generation)
 
-    def store(self, sessions: int, turns: int, large: bool) -> None:
+    def store(self, sessions: int, turns: int, converted: int, large: bool) -> None:
         self._versions()
         for n in range(1, sessions + 1):
             session = f"s{n}"
@@ -106,8 +115,9 @@ class _Writer:
             self._subagent(session, turns + 1)
         self._open_run("s1", turns + 2)
         if self.generation >= 16:
-            self._converted("old", foreign=False, large=large)
-            self._converted("imported", foreign=True, large=False)
+            for n in range(1, converted + 1):
+                self._converted(f"c{n}", foreign=False, large=large)
+            self._converted("x1", foreign=True, large=False)
         self._catalog()
 
     def _versions(self) -> None:

@@ -11,4 +11,5 @@
 SELECT 'openings' AS subject, o.invocation_id AS place, CAST(NULL AS BIGINT) AS first_seq, CAST(NULL AS BIGINT) AS last_seq, 1 AS records,
     'session ' || o.session_id || ', run ' || o.run_id || ', turn ' || o.turn_id AS detail
 FROM audit.openings AS o ANTI JOIN audit.terminals AS t ON t.invocation_id = o.invocation_id
+WHERE o.problem IS NULL
 ORDER BY subject, place, first_seq, last_seq, detail
