@@ -8,11 +8,12 @@ import tarfile
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from busbar_audit.auditing import audit
-from busbar_audit.findings import Finding
+from busbar_audit.findings import Finding, Outcome
 from busbar_audit.result import Result
 from busbar_audit.store import open_store
 from busbar_audit.synth.maka import transcript_run, write_maka
@@ -24,12 +25,28 @@ _SESSION = re.compile(r"(?<![\w])([scx]\d+)(?![\w])")
 _RUN = re.compile("transcript-[0-9a-f]{48}")
 
 
-def judged(path: Path, **options: Any) -> Result:
+@dataclass(frozen=True)
+class Judged:
+    """An audit whose store is closed again: its result, and all its findings."""
+
+    result: Result
+    found: list[Finding]
+
+    def codes(self) -> set[str]:
+        """Short codes of all findings."""
+        return {finding.code.removeprefix("MAKA-") for finding in self.found}
+
+    def could_not_run(self) -> dict[str, str]:
+        """Checks that could not run, with the reason."""
+        return {r.code: r.reason for r in self.result.results if r.outcome is Outcome.COULD_NOT_RUN}
+
+
+def judged(path: Path) -> Judged:
     """Audit a workspace and close it again."""
     with open_store(path) as store:
-        result = audit(store, **options)
-        list(result.findings())
-        return result
+        result = audit(store)
+        assert all(line.adds_up for line in result.account)
+        return Judged(result, list(result.findings()))
 
 
 def planted(path: Path, generation: int, faults: Iterable[MakaFault], *, large: bool = False) -> dict[str, MakaFault]:

@@ -1,4 +1,4 @@
-"""The maka family: synthetic workspaces are clean, each fault is found and nothing else, sample stores say what is known of them."""
+"""The maka family: workspaces in normal use are clean, each fault is found and nothing else, sample stores are explained."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from support_maka import by_session, judged, place, planted, unpacked
+from support_maka import Judged, by_session, judged, place, planted, unpacked
 from typer.testing import CliRunner
 
+from busbar_audit.auditing import audit
 from busbar_audit.checks import catalogue
 from busbar_audit.cli import app
 from busbar_audit.errors import UnknownFamily
-from busbar_audit.findings import Outcome
-from busbar_audit.result import Result
 from busbar_audit.store import open_store
 from busbar_audit.stores.maka import NOT_YET
 from busbar_audit.stores.maka_shapes import GENERATIONS
@@ -26,10 +25,6 @@ from busbar_audit.synth.maka_faults import FAULTS
 from busbar_audit.synth.maka_planting import edit
 
 DOCS = Path(__file__).resolve().parent.parent / "docs" / "maka.md"
-
-
-def _codes(result: Result, *, info: bool = True) -> set[str]:
-    return {f.code.removeprefix("MAKA-") for f in result.findings() if info or f.severity != "info"}
 
 
 @pytest.fixture(scope="module")
@@ -49,17 +44,12 @@ def _copy(base: Path, folder: Path) -> Path:
 def test_a_workspace_in_normal_use_is_clean(generation: int, tmp_path: Path) -> None:
     """Tools, permissions, steering, failures, stops, notes, batches, a subagent and a running turn raise nothing."""
     store = write_maka(tmp_path / "runtime.sqlite", generation=generation)
-    result = judged(store.path)
-    assert _codes(result) == ({"B19"} if generation >= 11 else set())  # the running turn
-    assert all(line.adds_up for line in result.account)
-    could_not = {r.code: r.reason for r in result.results if r.outcome is Outcome.COULD_NOT_RUN}
-    if generation < 8:
-        assert could_not == {"MAKA-T14": "transcript home is JSONL for 2 session(s)"}
-        assert result.exit_code == 3
-    else:
-        assert could_not == {}
-        assert result.exit_code == 0
-    examined = {line.table: line.examined for line in result.account}
+    ended = judged(store.path)
+    assert ended.codes() == ({"B19"} if generation >= 11 else set())  # the running turn
+    home = {"MAKA-T14": "transcript home is JSONL for 2 session(s)"} if generation < 8 else {}
+    assert ended.could_not_run() == home
+    assert ended.result.exit_code == (3 if home else 0)
+    examined = {line.table: line.examined for line in ended.result.account}
     assert examined["runtime_events"] == store.counts["runtime_events"] > 0
 
 
@@ -73,7 +63,7 @@ def test_large_records_are_joined_and_only_noted(tmp_path: Path) -> None:
     for generation in (12, 18):
         store = write_maka(tmp_path / f"{generation}.sqlite", generation=generation, sessions=1, large=True)
         assert store.counts["session_message_chunks"] >= 2
-        assert _codes(judged(store.path)) == {"B19", "T03"}
+        assert judged(store.path).codes() == {"B19", "T03"}
 
 
 def test_the_same_arguments_give_the_same_rows(tmp_path: Path) -> None:
@@ -107,11 +97,10 @@ def test_no_content_leaves_in_any_output(base: Path, tmp_path: Path) -> None:
         con.execute("UPDATE session_catalog_projection SET last_message_preview = ?", (secret,))
         con.commit()
     with open_store(path) as store:
-        from busbar_audit.auditing import audit
-
         result = audit(store)
-        text = json.dumps(result.as_dict(), default=str) + "".join(f"{f.place} {f.detail}" for f in result.findings())
-    assert {"A09", "B31", "R05"} <= {f.code[5:] for f in result.findings()}
+        found = list(result.findings())
+        text = json.dumps(result.as_dict(), default=str) + "".join(f"{f.place} {f.detail}" for f in found)
+    assert {"A09", "B31", "R05"} <= {f.code[5:] for f in found}
     # The name of an unknown word is told, shortened; that is what A09 is for.
     assert text.replace(f"unknown value '{secret}'", "").count(secret) == 0
 
@@ -123,10 +112,9 @@ def test_no_content_leaves_in_any_output(base: Path, tmp_path: Path) -> None:
 def test_each_fault_is_found_and_nothing_else(generation: int, large: bool, tmp_path: Path) -> None:
     faults = [f for f in FAULTS.values() if f.generations[0] <= generation <= f.generations[1] and f.large == large]
     where = planted(tmp_path / "runtime.sqlite", generation, faults, large=large)
-    result = judged(tmp_path / "runtime.sqlite")
-    assert all(r.outcome is not Outcome.COULD_NOT_RUN for r in result.results)
-    assert all(line.adds_up for line in result.account)
-    found = by_session(result.findings(), where)
+    ended = judged(tmp_path / "runtime.sqlite")
+    assert ended.could_not_run() == {}
+    found = by_session(ended.found, where)
     said = {where[s].name: sorted(f.code[5:] for f in found.get(s, ())) for s in where}
     assert {name: sorted(set(codes)) for name, codes in said.items()} == {
         fault.name: sorted(fault.codes) for fault in where.values()
@@ -143,8 +131,7 @@ def test_each_fault_is_found_and_nothing_else(generation: int, large: bool, tmp_
 @pytest.mark.parametrize("name", ["ordinals-swapped", "chain-cut", "run-id-foreign"])
 def test_a_fault_alone_says_the_same(name: str, tmp_path: Path) -> None:
     where = planted(tmp_path / "runtime.sqlite", 18, [FAULTS[name]])
-    result = judged(tmp_path / "runtime.sqlite")
-    assert _codes(result) == {*FAULTS[name].codes, "B19"}
+    assert judged(tmp_path / "runtime.sqlite").codes() == {*FAULTS[name].codes, "B19"}
     assert len(where) == 1
 
 
@@ -156,7 +143,7 @@ def test_there_are_enough_faults_and_every_check_has_one() -> None:
     assert {check.code[5:] for check in catalogue() if check.family == "maka"} == covered | own
 
 
-def _changed(base: Path, folder: Path, *statements: str) -> Result:
+def _changed(base: Path, folder: Path, *statements: str) -> Judged:
     path = _copy(base, folder)
     with closing(sqlite3.connect(path, isolation_level=None)) as con:
         for statement in statements:
@@ -194,8 +181,8 @@ def _changed(base: Path, folder: Path, *statements: str) -> Result:
     ],
 )
 def test_faults_of_the_whole_file(statements: list[str], codes: set[str], base: Path, tmp_path: Path) -> None:
-    result = _changed(base, tmp_path, *statements)
-    assert _codes(result) - {"B19"} == codes, [(f.code, f.place, f.detail) for f in result.findings()]
+    ended = _changed(base, tmp_path, *statements)
+    assert ended.codes() - {"B19"} == codes, [(f.code, f.place, f.detail) for f in ended.found]
 
 
 @pytest.mark.parametrize(
@@ -210,12 +197,12 @@ def test_faults_of_the_whole_file(statements: list[str], codes: set[str], base: 
     ],
 )
 def test_a_newer_store_is_not_judged(statement: str, says: str, base: Path, tmp_path: Path) -> None:
-    result = _changed(base, tmp_path, statement)
-    assert result.exit_code == 3
-    assert says in result.check("MAKA-A01").reason
-    assert list(result.findings()) == []
-    others = [r for r in result.results if r.code[5:] not in ("A01", "A02", "A03")]
-    assert all(r.outcome is Outcome.COULD_NOT_RUN for r in others)
+    ended = _changed(base, tmp_path, statement)
+    assert ended.result.exit_code == 3
+    assert says in ended.result.check("MAKA-A01").reason
+    assert ended.found == []
+    judging = {check.code for check in catalogue() if check.family == "maka"} - {"MAKA-A02", "MAKA-A03"}
+    assert ended.could_not_run().keys() == judging
 
 
 def test_a_damaged_file_holds_everything_else_back(base: Path, tmp_path: Path) -> None:
@@ -226,9 +213,9 @@ def test_a_damaged_file_holds_everything_else_back(base: Path, tmp_path: Path) -
     with path.open("r+b") as file:
         file.seek((root - 1) * size + 12)
         file.write(b"\xff" * 24)
-    result = judged(path)
-    assert _codes(result) == {"A03"}
-    assert all(r.outcome is Outcome.COULD_NOT_RUN for r in result.results if r.code != "MAKA-A03")
+    ended = judged(path)
+    assert ended.codes() == {"A03"}
+    assert len(ended.could_not_run()) == len(ended.result.results) - 1
 
 
 def test_an_imported_session_with_tools_is_named(base: Path, tmp_path: Path) -> None:
@@ -240,7 +227,7 @@ def test_an_imported_session_with_tools_is_named(base: Path, tmp_path: Path) -> 
         edit(con, event_id, lambda e: e.update(content={"kind": "thinking", "text": "so"}))
         con.execute("UPDATE runtime_events SET event_kind = 'thinking' WHERE event_id = ?", (event_id,))
         con.commit()
-    assert _codes(judged(path)) == {"B19", "D15", "B27", "B35"}
+    assert judged(path).codes() == {"B19", "D15", "B27", "B35"}
 
 
 def test_turns_beyond_what_a_page_reads(base: Path, tmp_path: Path) -> None:
@@ -264,9 +251,9 @@ def test_turns_beyond_what_a_page_reads(base: Path, tmp_path: Path) -> None:
             enumerate([*ids, "s1-i1-e4", "s1-i1-e5"], start=1000),
         )
         con.commit()
-    result = judged(path)
-    assert _codes(result) == {"B19", "T01", "T02", "T03", "T04", "T05", "B05"}
-    assert {(f.place, f.detail.split(":")[0]) for f in result.findings() if f.code == "MAKA-T05"} == {
+    ended = judged(path)
+    assert ended.codes() == {"B19", "T01", "T02", "T03", "T04", "T05", "B05"}
+    assert {(f.place, f.detail.split(":")[0]) for f in ended.found if f.code == "MAKA-T05"} == {
         ("s1", "V17"),
         ("s2", "V17"),
     }
@@ -319,10 +306,6 @@ def test_sample_stores_say_what_is_known_of_them(name: str, samples: Path, tmp_p
     archive = samples / "maka" / f"{name}.tar.xz"
     for path in unpacked(archive, tmp_path, r"/(checkpointed|recovered)/runtime\.sqlite$"):
         key = f"{name}/{path.parent.name}"
-        result = judged(path)
-        assert {f.code[5:] for f in result.findings() if f.severity in ("critical", "high", "medium")} == KNOWN[key], (
-            key
-        )
-        could_not = {r.code for r in result.results if r.outcome is Outcome.COULD_NOT_RUN}
-        assert could_not == ({"MAKA-T14"} if name == "old-1-v011" else set())
-        assert all(line.adds_up for line in result.account)
+        ended = judged(path)
+        assert {f.code[5:] for f in ended.found if f.severity in ("critical", "high", "medium")} == KNOWN[key], key
+        assert ended.could_not_run().keys() == ({"MAKA-T14"} if name == "old-1-v011" else set())

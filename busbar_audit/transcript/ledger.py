@@ -152,14 +152,14 @@ class Ledger:
             yield from rows
 
     def _events(self, found: dict[str, Session]) -> None:
-        ordinals = {}
+        ordinals: dict[tuple[str, str], int] = {}
         if "runtime_session_event_ordinals" in self._tables:
-            ordinals = dict(
-                self._ask(
-                    "SELECT event_id, ordinal FROM {schema}.runtime_session_event_ordinals WHERE session_id IN ({these})",
-                    list(found),
-                )
+            rows = self._ask(
+                """SELECT session_id, event_id, ordinal FROM {schema}.runtime_session_event_ordinals
+                WHERE session_id IN ({these})""",
+                list(found),
             )
+            ordinals = {(session, event_id): ordinal for session, event_id, ordinal in rows}
         rows = self._ask(
             """SELECT event_id, session_id, invocation_id, run_id, turn_id, event_seq, committed_at, payload_json
             FROM {schema}.runtime_events WHERE session_id IN ({these})""",
@@ -169,15 +169,29 @@ class Ledger:
             event, problems = decode(payload)
             size = len((payload or "").encode("utf-8", "surrogatepass"))
             found[session].events.append(
-                Stored(event_id, session, invocation, run, turn, seq, at, ordinals.get(event_id), size, event, problems)
+                Stored(
+                    event_id,
+                    session,
+                    invocation,
+                    run,
+                    turn,
+                    seq,
+                    at,
+                    ordinals.get((session, event_id)),
+                    size,
+                    event,
+                    problems,
+                )
             )
 
     def _openings(self, found: dict[str, Session]) -> None:
         begun = {}
         for session, told in found.items():
-            for stored in told.events:
+            for stored in sorted(told.events, key=lambda s: s.seq):
                 content = (stored.event or {}).get("content")
-                if isinstance(content, dict) and content.get("kind") == OPENED and stored.event is not None:
+                if not isinstance(content, dict) or content.get("kind") != OPENED or stored.event is None:
+                    continue
+                if stored.invocation_id not in begun:
                     begun[stored.invocation_id] = Opening(
                         stored.invocation_id,
                         session,
