@@ -6,6 +6,8 @@ import time
 import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,13 +15,17 @@ import duckdb
 
 from busbar_audit import checks, queries
 from busbar_audit.checks import Check
-from busbar_audit.errors import AuditError, UsageError
+from busbar_audit.errors import AuditError, UnknownCheck, UsageError
 from busbar_audit.findings import CheckResult, Outcome
+from busbar_audit.policy import Acceptance, Policy
 from busbar_audit.queries import SEVERITIES
 from busbar_audit.result import ChainLine, Result
 from busbar_audit.snapshot.integrity import ForeignKeyViolation
 from busbar_audit.store import Store
+from busbar_audit.text import printable
 from busbar_audit.verdict import AccountLine, judge
+from busbar_audit.witness import Witness
+from busbar_audit.witnessing import fill_witness
 
 _TEXT = "VARCHAR"
 
@@ -38,6 +44,8 @@ def audit(
     progress: Progress | None = None,
     fast: bool = True,
     restart: Sequence[RestartRow] | None = None,
+    policy: Policy | None = None,
+    witness: Witness | None = None,
 ) -> Result:
     """Audit an opened store.
 
@@ -48,6 +56,8 @@ def audit(
     fail_on : severity from which a finding makes the verdict `findings`.
     progress : called with a line of text at each longer step.
     restart : rows of the copies of a restart proof; without them its checks do not apply.
+    policy : what the operator declares, see `read_policy`.
+    witness : of this store, see `open_witness`; `Result.advance` moves it on when all else is done.
     fast : let the fast verifier clear whole call chains; without it SQL recomputes every digest.
 
     Returns
@@ -57,7 +67,7 @@ def audit(
     Raises
     ------
     UnknownCheck : a word in `only` or `skip` is neither a code nor an area.
-    UsageError : `fail_on` is no severity.
+    UsageError : `fail_on` is no severity, or the policy accepts findings of a check that does not exist.
     """
     if fail_on not in SEVERITIES:
         raise UsageError(f"--fail-on {fail_on!r}.", f"Expected one of {', '.join(SEVERITIES)}.")
@@ -65,16 +75,20 @@ def audit(
     begun = datetime.now(UTC)
     selected, left_out = checks.select(store, only, skip)
     clock = _seconds(store.source.taken_at if as_of is None else as_of)
-    values: dict[str, Any] = {"as_of": clock}
+    policy = policy or Policy()
+    accepted = _in_force(policy, clock)
+    values: dict[str, Any] = {"as_of": clock, **policy.values(clock)}
     if restart is not None:
         values["--restart-proof"] = True
+    if witness is not None:
+        values["--witness"] = True
     store.warehouse.fill(
         "source.restart_rows",
         [(name, _TEXT) for name in ("phase", "subject", "scope", "place", "state", "digest")],
         restart or (),
     )
 
-    run = _Run(store, selected, values, say, fast)
+    run = _Run(store, selected, values, say, fast, accepted, witness)
     results = run.results()
     say("settling the account")
     account = _account(store, selected, results, run.not_loaded)
@@ -82,8 +96,10 @@ def audit(
     evidence = None if chains is None else sum(line.records for line in chains)
     if tables := store.source.about.family.evidence:
         evidence = sum(line.examined for line in account if line.table in tables)
+    if policy.expect_empty and evidence == 0:
+        evidence = None
     verdict, reasons = judge(results, account, fail_on, evidence, store.source.about.family.evidence_kind)
-    return Result(
+    result = Result(
         store=store,
         run_id=uuid.uuid4().hex,
         started=begun,
@@ -94,6 +110,7 @@ def audit(
             "as_of": _iso(clock),
             "fail_on": fail_on,
             "checks": [check.code for check in selected],
+            "policy": policy.sha256 or None,
         },
         left_out=[check.code for check in left_out],
         account=account,
@@ -101,7 +118,25 @@ def audit(
         results=results,
         verdict=verdict,
         reasons=reasons,
+        witness=None if witness is None else witness.document(),
     )
+    return replace(result, advance=run.advance(result))
+
+
+def _in_force(policy: Policy, as_of: int) -> dict[str, list[Acceptance]]:
+    """Acceptances by code, those that have ended left out."""
+    known = {check.code for check in checks.catalogue()}
+    found: dict[str, list[Acceptance]] = {}
+    for each in policy.accepted:
+        if each.code not in known:
+            raise UnknownCheck(
+                f"The policy accepts findings of {printable(each.code)}.",
+                "Expected the code of a check.",
+                "`busbar-audit checks` lists them.",
+            )
+        if each.holds(as_of):
+            found.setdefault(each.code, []).append(each)
+    return found
 
 
 def _seconds(moment: datetime | int) -> int:
@@ -122,9 +157,17 @@ class _Run:
     """The steps of one audit, in their order."""
 
     def __init__(
-        self, store: Store, selected: Sequence[Check], values: Mapping[str, Any], say: Progress, fast: bool
+        self,
+        store: Store,
+        selected: Sequence[Check],
+        values: Mapping[str, Any],
+        say: Progress,
+        fast: bool,
+        accepted: Mapping[str, Sequence[Acceptance]],
+        witness: Witness | None,
     ) -> None:
         self.store, self.selected, self.values, self.say, self.fast = store, selected, values, say, fast
+        self.accepted, self.witness = accepted, witness
         self.sound = False
         self.tables = self._tables()
         self.not_loaded: dict[str, AuditError] = {}
@@ -147,11 +190,37 @@ class _Run:
             )
         self.sound = not messages
         _describe(store, messages, violations, try_guards=self.sound)
+        self._witnessed()
         found = []
         for check in self.selected:
             self.say(f"{check.code} {check.title}")
             found.append(self._one(check))
         return found
+
+    def _witnessed(self) -> None:
+        """Fill what a witness says; without one the tables are empty and its checks do not apply."""
+        store, witness, found = self.store, self.witness, None
+        if self.sound and witness is not None and "keys" in store.warehouse.loaded:
+            # A table without these columns: what is said of it is said by others.
+            with suppress(duckdb.Error, AuditError):
+                store.views.make("audit.identity_marks", self.values)
+                marks = {mark for (mark,) in store.con.execute(queries.figure("marks").sql).fetchall()}
+                witness.elsewhere(marks)
+                found = len(set(witness.content.marks) & marks)
+        fill_witness(store.warehouse, witness, found, int(store.source.taken_at.timestamp()))
+
+    def advance(self, result: Result) -> Callable[[], bool] | None:
+        """How to move the witness on, or None where this run may not."""
+        witness = self.witness
+        failed = any(r.outcome is Outcome.COULD_NOT_RUN for r in result.results)
+        replaced = any(r.code == "BUS-S16" and r.outcome is Outcome.FINDING for r in result.results)
+        if witness is None or failed or replaced or not self.store.views.has("audit.witnessed"):
+            return None
+        rows = self.store.con.execute(queries.figure("proven_chains").sql).fetchall()
+        proven = {(population, scope): now for population, scope, now in rows}
+        lines, marks = result.witnessable()
+        at = int(self.store.source.taken_at.timestamp())
+        return lambda: witness.advance(lines, proven, marks, at)
 
     def _wants_fast(self) -> bool:
         store = self.store
@@ -174,7 +243,7 @@ class _Run:
                 return checks.result(check, Outcome.COULD_NOT_RUN, reason)
         elif not self.sound and check.code != family.damaged:
             return checks.result(check, Outcome.COULD_NOT_RUN, damaged)
-        return checks.run(check, store, store.views, self.values)
+        return checks.run(check, store, store.views, self.values, self.accepted.get(check.code, ()))
 
     def _tables(self) -> list[str]:
         store = self.store
@@ -271,9 +340,6 @@ def _describe(
         "source.probes",
         [("trigger_name", _TEXT), ("table_name", _TEXT), ("action", _TEXT), ("record", _TEXT), ("outcome", _TEXT)],
         [(p.trigger, p.table, p.action, p.record, p.outcome) for p in probes],
-    )
-    warehouse.fill(
-        "source.witness", [("population", _TEXT), ("scope", _TEXT), ("last_seq", "BIGINT"), ("last_hash", _TEXT)], []
     )
 
 

@@ -3,6 +3,7 @@
 AuditError                     exit 3 unless a subclass says otherwise
 ├── UsageError                 exit 2: the call's words are off
 │   ├── TargetNotFound         the path named does not exist
+│   ├── PolicyError            the policy file cannot be read, or says what is not known
 │   └── UnknownCheck           no check or area of that name
 ├── NotAStore                  exit 3: the target is there, but no store can be read from it
 │   ├── NotADatabase           not SQLite, encrypted, or cut short
@@ -11,6 +12,7 @@ AuditError                     exit 3 unless a subclass says otherwise
 │   ├── StoreLocked            another process held the store for longer than we wait
 │   └── NotEnoughSpace         the private copy does not fit on the disk
 ├── WarehouseError             exit 3: the copy could not be loaded exactly
+├── WitnessError               exit 3: the witness cannot be read or written, or another run has it
 ├── QueryFileError             exit 3: a file in queries/ is not well formed (file and line)
 └── ReportError                exit 3: the report could not be made or put in its place
     └── OutputExists           exit 2: something that is not ours stands where the report should go
@@ -44,6 +46,10 @@ class UsageError(AuditError):
 
 class TargetNotFound(UsageError):
     """The path named does not exist; it is never created."""
+
+
+class PolicyError(UsageError):
+    """The policy file cannot be read, or says what is not known here."""
 
 
 class UnknownCheck(UsageError):
@@ -80,6 +86,10 @@ class WarehouseError(AuditError):
 
 class QueryFileError(AuditError):
     """A file in queries/ is not well formed."""
+
+
+class WitnessError(AuditError):
+    """The witness cannot be read, written, or is in use by another run."""
 
 
 class ReportError(AuditError):

@@ -147,11 +147,17 @@ def _not_looked_at(document: Document) -> list[tuple[str, str]]:
     left_out = document["covered"]["not_selected"]
     if left_out:
         items.append(("Not selected", _checks(len(left_out))))
+    for each in document["accepted"]:
+        where = f"{number(each['findings'])} of {each['code']} at {text(each['place'])}: {text(each['reason'])}"
+        items.append(("Accepted by the policy", where))
     reasons: Counter[str] = Counter()
     for line in document["account"]:
         reasons.update({reason: int(count) for reason, count in line["not_examined"].items()})
     items.append(("Rows", _reasons(reasons, always=True) or "none left out"))
-    items.append(("Chain ends", "no witness: records cut off a chain's end leave no trace"))
+    if (kept := document["witness"]) is None:
+        items.append(("Chain ends", "no witness: records cut off a chain's end leave no trace"))
+    elif not kept["chains"]:
+        items.append(("Chain ends", "the witness begins with this run: ends are held against it from the next one on"))
     return items
 
 
