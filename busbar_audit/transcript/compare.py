@@ -137,7 +137,7 @@ def _rows(
             continue
         if key not in pages:
             found.setdefault(_missing(stored, owners, by_invocation), []).append(event_id)
-        elif not js.same(row, pages[key]):
+        elif row != pages[key]:
             found.setdefault(_changed(row, pages[key]), []).append(event_id)
     for key in pages.keys() - shown.keys():
         found.setdefault(UNEXPLAINED, []).append(key[0])

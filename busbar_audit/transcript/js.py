@@ -17,8 +17,10 @@ _INDEX = re.compile(r"0|[1-9]\d{0,9}")
 _LONE = re.compile("[\ud800-\udfff]")
 _PLAIN = json.JSONEncoder(ensure_ascii=False).encode
 _SAFE = 2**53
-# In a text without these, key order by code point and Python's spelling of numbers are those of JavaScript.
-_UNUSUAL = re.compile(r"\"\d+\":|[\d.]{16}|\d[eE]|\.\d|\\u[dD][89a-fA-F]|-0|[\ud800-\uffff\U00010000-\U0010ffff]")
+# Where Python spells a number or orders members otherwise than JavaScript, and yet reads back what it wrote.
+_NUMBERED = re.compile(r"\"\d+\":")
+_HIGH = re.compile("[\ud800-\uffff\U00010000-\U0010ffff]")
+_SPELLED = (".0", "e-0", "e+1")
 
 
 class NotJson(ValueError):
@@ -37,7 +39,7 @@ def parse(text: str) -> Any:
     NotJson : also for NaN, Infinity and nesting beyond what can be read.
     """
     try:
-        return json.loads(text, parse_int=_integer, parse_constant=_refuse)
+        return _DECODE(text)
     except (ValueError, RecursionError) as error:
         raise NotJson(str(error).split(":")[0]) from error
 
@@ -54,6 +56,11 @@ def _integer(digits: str) -> int | float:
 
 def _refuse(word: str) -> Any:
     raise ValueError(f"{word} is no JSON")
+
+
+# Made once: to make one for each text takes longer than to read it.
+_DECODE = json.JSONDecoder(parse_int=_integer, parse_constant=_refuse).decode
+_ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
 
 
 def utf16(text: str) -> bytes:
@@ -142,8 +149,12 @@ def _text(value: str) -> str:
 
 def is_canonical(text: str, value: Any) -> bool:
     """Whether a text is the canonical form of the value that was read from it."""
-    if not _UNUSUAL.search(text):
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True) == text
+    if _ENCODE(value) == text and not (
+        any(spelled in text for spelled in _SPELLED)
+        or _NUMBERED.search(text)
+        or (not text.isascii() and _HIGH.search(text))
+    ):
+        return True
     return stringify(value, ordered=True) == text
 
 
