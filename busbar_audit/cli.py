@@ -289,11 +289,13 @@ def report(
 
 @app.command()
 def synth(
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="busbar")],
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="busbar or maka")],
     out: Annotated[Path | None, typer.Option("--out", metavar="PATH", help="File to write; it must not exist.")] = None,
-    generation: Annotated[int, typer.Option(help="Schema generation, 5 to 12.")] = 9,
+    generation: Annotated[
+        int | None, typer.Option(help="Schema generation: busbar 5 to 12 (9), maka 4 to 18 (18).", show_default=False)
+    ] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same rows.")] = 0,
-    size: Annotated[int, typer.Option("--size", min=0, help="Number of calls; the rest follows.")] = 1000,
+    size: Annotated[int, typer.Option("--size", min=0, help="Number of calls or events; the rest follows.")] = 1000,
     bodies: Annotated[str, typer.Option(help="From generation 10 on: typed, neutral or migrated.")] = "typed",
     odd: Annotated[list[str] | None, typer.Option("--odd", metavar="NAME", help="A legal but odd shape.")] = None,
     fault: Annotated[list[str] | None, typer.Option("--fault", metavar="NAME", help="Plant this fault.")] = None,
@@ -302,18 +304,26 @@ def synth(
     """Write a synthetic store, healthy or with faults planted."""
     from busbar_audit import synth as making
 
-    if kind != "busbar":
-        raise UsageError(f"synth {kind}", "This version writes: busbar.")
+    if kind not in ("busbar", "maka"):
+        raise UsageError(f"synth {kind}", "This version writes: busbar, maka.")
     if listing:
-        for line in making.listing():
+        for line in making.listing() if kind == "busbar" else making.maka_listing():
             print(line)
         return 0
     if out is None:
         raise UsageError("synth needs --out PATH.")
+    if kind == "maka":
+        if odd:
+            raise UsageError("synth maka --odd", "Every legal shape of a workspace is in each one that is written.")
+        for line in making.write_workspace(
+            out, generation=18 if generation is None else generation, seed=seed, size=size, faults=fault or ()
+        ):
+            print(line)
+        return 0
     with console.progress() as say:
         for line in making.write(
             out,
-            generation=generation,
+            generation=9 if generation is None else generation,
             seed=seed,
             size=size,
             bodies=bodies,

@@ -22,6 +22,8 @@ from busbar_audit.transcript import js
 from busbar_audit.transcript.facts import CHUNK, MARK
 
 START = 1_700_000_000_000
+# Events of a session of ten turns, about.
+EVENTS_A_SESSION = 63
 _WORDS = ("plan", "file", "test", "build", "note", "check", "read", "list", "step", "done")
 _METADATA = {5: 17, 6: 18, 7: 19, 8: 21, 9: 21, 10: 21, 11: 22, 12: 28, 18: 39}
 _TURNS = ("plain", "thinking", "tools", "permission", "steering", "failed", "aborted", "note", "batch", "answered")
