@@ -26,8 +26,8 @@ from busbar_audit.synth.maka import write_maka
 from busbar_audit.synth.maka_faults import FAULTS
 from busbar_audit.synth.maka_planting import edit
 
-# Generations in which a table is new.
-SHAPES = (4, 5, 6, 8, 10, 11, 12, 16)
+# Generations in which tables of several checks are new.
+SHAPES = (4, 8, 11, 16)
 DOCS = Path(__file__).resolve().parent.parent / "docs" / "maka.md"
 
 
@@ -44,7 +44,7 @@ def _copy(base: Path, folder: Path) -> Path:
 # --- healthy workspaces ---
 
 
-@pytest.mark.parametrize("generation", [4, 8, 11, 12, 16, 18])
+@pytest.mark.parametrize("generation", [4, 8, 12, 18])
 def test_a_workspace_in_normal_use_is_clean(generation: int, tmp_path: Path) -> None:
     """Tools, permissions, steering, failures, stops, notes, batches, a subagent and a running turn raise nothing."""
     store = write_maka(tmp_path / "runtime.sqlite", generation=generation)
@@ -64,10 +64,9 @@ def test_every_generation_can_be_written_and_is_taken_for_what_it_is(tmp_path: P
 
 
 def test_large_records_are_joined_and_only_noted(tmp_path: Path) -> None:
-    for generation in (12, 18):
-        store = write_maka(tmp_path / f"{generation}.sqlite", generation=generation, sessions=1, large=True)
-        assert store.counts["session_message_chunks"] >= 2
-        assert judged(store.path).codes() == {"B19", "T03"}
+    store = write_maka(tmp_path / "runtime.sqlite", generation=12, sessions=1, large=True)
+    assert store.counts["session_message_chunks"] > 10
+    assert judged(store.path).codes() == {"B19", "T03"}
 
 
 def test_the_same_arguments_give_the_same_rows(tmp_path: Path) -> None:
@@ -132,8 +131,8 @@ def test_each_fault_is_found_and_nothing_else(generation: int, large: bool, tmp_
     }
 
 
-@pytest.mark.parametrize("name", ["ordinals-swapped", "chain-cut", "run-id-foreign"])
-def test_a_fault_alone_says_the_same(name: str, tmp_path: Path) -> None:
+def test_a_fault_alone_says_the_same(tmp_path: Path) -> None:
+    name = "ordinals-swapped"
     where = planted(tmp_path / "runtime.sqlite", 18, [FAULTS[name]])
     assert judged(tmp_path / "runtime.sqlite").codes() == {*FAULTS[name].codes, "B19"}
     assert len(where) == 1
@@ -159,15 +158,15 @@ def _changed(base: Path, folder: Path, *statements: str) -> Judged:
     ("statements", "codes"),
     [
         (["DROP INDEX runtime_events_by_run"], {"A04"}),
-        (["DROP INDEX runtime_events_one_opening_per_invocation"], {"A04"}),
-        (["UPDATE operational_schema_migrations SET version = 17 WHERE scope = 'runtime'"], {"A12"}),
         (["PRAGMA user_version = 15"], {"A12"}),
         (["PRAGMA journal_mode = delete"], {"A02"}),
         (
-            ["UPDATE runtime_events SET payload_json = CAST(x'7bff7d' AS TEXT) WHERE event_id = 's2-i1-e3'"],
-            {"A11", "A05", "B35"},
+            [
+                "UPDATE runtime_events SET payload_json = CAST(x'7bff7d' AS TEXT) WHERE event_id = 's2-i1-e3'",
+                "UPDATE session_messages SET message_ts = 'soon' WHERE message_id = 'c1-t1-a'",
+            ],
+            {"A11", "A05", "B35", "L02"},
         ),
-        (["UPDATE session_messages SET message_ts = 'soon' WHERE message_id = 'c1-t1-a'"], {"A11", "L02"}),
         (
             ["UPDATE runtime_session_event_ordinals SET session_id = 's2', ordinal = 999 WHERE event_id = 's1-i1-e4'"],
             {"B03", "B05", "B02", "T05"},
@@ -193,7 +192,6 @@ def test_faults_of_the_whole_file(statements: list[str], codes: set[str], base: 
     ("statement", "says"),
     [
         ("PRAGMA user_version = 19", "version 19, known up to 18"),
-        ("UPDATE session_metadata_schema SET version = 40", "version 40, known up to 39"),
         (
             "UPDATE operational_schema_migrations SET version = 10 WHERE scope = 'core_execution'",
             "version 10, known up to 9",
@@ -295,7 +293,7 @@ def test_a_store_is_judged_alike_with_its_views_kept_and_planned_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Views of a small store are tables; those of a large one are not."""
-    faults = [fault for fault in FAULTS.values() if 18 in fault.generations and not fault.large][::3]
+    faults = [fault for fault in FAULTS.values() if 18 in fault.generations and not fault.large][::8]
     planted(tmp_path / "runtime.sqlite", 18, faults)
     said = []
     for most in (warehouse.SMALL_BYTES, -1):
