@@ -153,7 +153,24 @@ def test_there_are_enough_faults_and_every_check_has_one() -> None:
     assert len(FAULTS) >= 110
     covered = {code for fault in FAULTS.values() for code in fault.codes}
     # Faults of the whole file, and of sizes, have tests of their own below.
-    own = {"A01", "A02", "A03", "A04", "A11", "A12", "B03", "B10", "D15", "T01", "T02", "T03", "T04", "T14", "B19"}
+    own = {
+        "A01",
+        "A02",
+        "A03",
+        "A04",
+        "A11",
+        "A12",
+        "B03",
+        "B10",
+        "D15",
+        "T01",
+        "T02",
+        "T03",
+        "T04",
+        "T14",
+        "T15",
+        "B19",
+    }
     assert {check.code[5:] for check in catalogue() if check.family == "maka"} == covered | own
 
 
@@ -313,6 +330,29 @@ def test_a_store_is_judged_alike_with_its_views_kept_and_planned_anew(
         said.append([(r.code, r.outcome, r.reason, r.examined, r.findings, r.samples) for r in ended.result.results])
     assert said[0] == said[1]
     assert any(outcome is Outcome.FINDING for _, outcome, *_ in said[0])
+
+
+def test_the_rows_query_agrees_with_the_projection_and_would_say_so(base: Path) -> None:
+    """Two definitions of a transcript: one in SQL over facts of events, one as a fold."""
+    (check,) = (check for check in catalogue() if check.code == "MAKA-T15")
+    with open_store(base) as store:
+        assert audit(store, only=("MAKA-T15",)).check("MAKA-T15").outcome is Outcome.PASS
+        rows = store.con.execute("SELECT type, count(*) FROM audit.transcript_rows GROUP BY type").fetchall()
+        assert {kind for kind, _ in rows} == {
+            *("user", "assistant", "tool_call", "tool_result", "permission_decision", "token_usage", "turn_state"),
+            "system_note",
+        }
+        assert sum(n for _, n in rows) > 100
+        for table in ("source.transcript_facts", "audit.transcript_facts"):
+            kind = store.con.execute(
+                "SELECT table_type FROM information_schema.tables WHERE table_schema || '.' || table_name = ?", [table]
+            ).fetchone()
+            if kind == ("BASE TABLE",):
+                store.con.execute(f"DELETE FROM {table} WHERE fact = 'row' AND event_id = 's1-i1-e3'")
+        found = store.con.execute(check.query.sql).fetchall()
+    assert [(row[1], row[4], row[5]) for row in found] == [
+        ("s1", 1, "only the query has it: 1 row(s), first assistant of event s1-i1-e3")
+    ]
 
 
 def test_the_command_writes_a_workspace_with_faults(tmp_path: Path) -> None:

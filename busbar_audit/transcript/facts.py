@@ -14,7 +14,7 @@ from busbar_audit.transcript import js
 from busbar_audit.transcript.decoding import Problem, check
 from busbar_audit.transcript.event_shape import NOTES, OPENING, TERMINAL, event_problems
 from busbar_audit.transcript.ledger import header_opening, opening_of
-from busbar_audit.transcript.projection import normalised, thinking_key
+from busbar_audit.transcript.projection import CAPPED, failure_class, normalised, thinking_key
 from busbar_audit.transcript.row_shape import OLD_PLANS, RESULTS, RETIRED, TYPES, row_problems
 
 Columns = Sequence[tuple[str, str]]
@@ -48,6 +48,10 @@ EVENTS: Columns = (
     ("tool_name", "VARCHAR"),
     ("known_result", "BOOLEAN"),
     ("answered_request", "VARCHAR"),
+    ("decided_request", "VARCHAR"),
+    ("usage", "BOOLEAN"),
+    ("receipt", "BOOLEAN"),
+    ("capped", "BOOLEAN"),
     ("canonical", "BOOLEAN"),
     ("bytes", "BIGINT"),
     ("opened_at", "DOUBLE"),
@@ -194,6 +198,10 @@ def _event(
         if kind == "function_response"
         else None,
         _text(_object(actions, "permissionAnswerAccepted").get("requestId")),
+        _text(_object(actions, "permissionDecision").get("requestId")),
+        "tokenUsage" in actions,
+        "coordination" in actions,
+        failure_class({"actions": {"stateDelta": delta}, "content": content}) == CAPPED,
         js.is_canonical(payload or "", event),
         size,
         _finite(event.get("ts")) if opened else None,

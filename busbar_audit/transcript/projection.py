@@ -21,6 +21,8 @@ Rules = Literal["B", "P"]
 
 HARD = frozenset({"unsupported_event", "incomplete_event", "tool_use_id_mismatch"})
 LINEAGE = ("parentTurnId", "retriedFromTurnId", "regeneratedFromTurnId", "branchOfTurnId", "parentSessionId")
+# The failure class of a run that used up its steps; it gets a note of its own.
+CAPPED = "tool_step_cap_reached"
 _ORDER = ("thinking", "text", "tools")
 _ACTIVITIES = frozenset({"command", "edit", "read", "search"})
 _IDENTITY = ("parentToolCallId", "parentOperationId")
@@ -419,7 +421,7 @@ class _Fold:
         if self.rules == "B":
             row["partialOutputRetained"] = event["turnId"] in self.retained
         self._push(event, row)
-        if status == "failed" and cause == "tool_step_cap_reached":
+        if status == "failed" and cause == CAPPED:
             note = self._row(event, "system_note", f"{event['id']}:step-limit-notice")
             self._push(event, note | {"kind": "step_limit"})
 

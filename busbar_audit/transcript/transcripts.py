@@ -42,7 +42,9 @@ def transcript_facts(con: Any) -> tuple[Sequence[tuple[str, str]], Iterator[Fact
     -------
     columns and rows. By `fact`: ``session`` (view: shown or refused, message: the refusal or the digest of the preview,
     event_id: id of the newest visible row), ``turn`` (records: its rows), ``diagnostic`` (code; view: hard or soft),
-    ``divergence`` (code: its class; view and pages: what each reader does).
+    ``divergence`` (code: its class; view and pages: what each reader does), ``closed`` (event_id: an
+    invocation whose pages throw), ``row`` of a page (code: its type; message:
+    its id; records: its sequence).
     """
     tables = {
         name for (name,) in con.execute("SELECT table_name FROM duckdb_tables() WHERE schema_name = 'raw'").fetchall()
@@ -66,9 +68,12 @@ def _all(ledger: Ledger, newer: bool) -> Iterator[Fact]:
 def _both(name: str, session: Session) -> Iterator[Fact]:
     done = compare(session)
     yield from _shown(name, done.view, done.refusal)
-    for refused in done.closed.values():
+    for invocation, refused in done.closed.items():
+        yield ("closed", name, None, invocation, None, None, None, refused.message, None)
         if done.view is not None:
             yield from _diagnostics(name, refused.diagnostics)
+    for row in done.served:
+        yield ("row", name, row.row["turnId"], row.source, row.row["type"], None, None, row.row["id"], row.sequence)
     for found in done.divergences:
         yield ("divergence", name, None, found.event_id, found.kind, found.view, found.pages, None, found.rows)
 
