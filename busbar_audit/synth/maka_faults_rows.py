@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Callable
 
@@ -58,6 +59,54 @@ def _truncated(con: sqlite3.Connection, session: str) -> None:
 def _opened_late(con: sqlite3.Connection, session: str) -> None:
     opening = f"{transcript_run(session, f'{session}-t3')}-opened"
     edit(con, opening, lambda event: event.update(ts=event["ts"] + 60_000))
+
+
+def _left_out(con: sqlite3.Connection, session: str) -> None:
+    """Take a whole converted run out of the ledger."""
+    run = transcript_run(session, f"{session}-t3")
+    for (event_id,) in con.execute("SELECT event_id FROM runtime_events WHERE run_id = ?", (run,)).fetchall():
+        remove(con, event_id)
+
+
+def _native_run(con: sqlite3.Connection, session: str) -> None:
+    """Give a converted turn a native run beside it."""
+    old = transcript_run(session, f"{session}-t3")
+    run, invocation, turn = f"{session}-r", f"{session}-i", f"{session}-t3"
+    for seq, tail in enumerate(("opened", "e3"), start=1):
+        kind, text = con.execute(
+            "SELECT event_kind, payload_json FROM runtime_events WHERE event_id = ?", (f"{old}-{tail}",)
+        ).fetchone()
+        event_id, at = f"{invocation}-e{seq}", 9_000_000_000_000 + seq
+        event = json.loads(text) | {"id": event_id, "invocationId": invocation, "runId": run, "ts": at, "refs": {}}
+        payload = js.stringify(event, ordered=True)
+        con.execute(
+            "INSERT INTO runtime_events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (event_id, session, invocation, run, turn, seq, kind, payload, at),
+        )
+        con.execute(
+            """INSERT INTO runtime_session_event_ordinals
+            SELECT session_id, max(ordinal) + 1, ? FROM runtime_session_event_ordinals WHERE session_id = ?""",
+            (event_id, session),
+        )
+
+
+def _note(con: sqlite3.Connection, session: str) -> None:
+    """A retained note that stands among the rows only."""
+    record = {"type": "system_note", "id": f"{session}-n", "turnId": f"{session}-t3", "ts": 4_000_000_000_000}
+    text = js.stringify({**record, "kind": "context_window_overrun"})
+    con.execute(
+        """INSERT INTO session_messages SELECT ?, max(sequence) + 1, ?, 'system_note', 4000000000000, ?
+        FROM session_messages WHERE session_id = ?""",
+        (session, f"{session}-n", text, session),
+    )
+
+
+def _renumbered(con: sqlite3.Connection, session: str) -> None:
+    """Give an event of a converted run a number that is too high."""
+    old = transcript_run(session, f"{session}-t1") + "-e2"
+    edit(con, old, to(id=f"{old}9"))
+    con.execute("UPDATE runtime_events SET event_id = ? WHERE event_id = ?", (f"{old}9", old))
+    con.execute("UPDATE runtime_session_event_ordinals SET event_id = ? WHERE event_id = ?", (f"{old}9", old))
 
 
 def _late_rows(con: sqlite3.Connection, session: str) -> None:
@@ -173,6 +222,28 @@ CONVERTED = tuple(
             ),
         ),
         ("conversion-random-id", ("D09",), "{run}", _rename_event),
+        (
+            "import-staged",
+            ("D01",),
+            "{s}",
+            by_sql(
+                "UPDATE session_metadata SET payload_json = json_set(payload_json, '$.transcriptLedgerVersion', 0) "
+                "WHERE session_id = :s"
+            ),
+        ),
+        (
+            "conversion-pending",
+            ("D02",),
+            "{s}",
+            by_sql(
+                "UPDATE session_metadata SET payload_json = json_remove(payload_json, '$.transcriptLedgerVersion') "
+                "WHERE session_id = :s"
+            ),
+        ),
+        ("turn-left-out", ("D03",), "{s}", _left_out),
+        ("native-run-beside", ("D04",), "{s}", _native_run),
+        ("numbered-high", ("D10",), "{run}", _renumbered),
+        ("note-left-behind", ("D14",), "{s}", _note),
         ("opened-late", ("D16",), "{run3}", _opened_late),
         (
             "not-resequenced",
@@ -184,10 +255,10 @@ CONVERTED = tuple(
                 "THEN 8 - ordinal ELSE -ordinal - 4 END WHERE session_id = :s",
             ),
         ),
-        ("late-rows", ("D18",), "{s}", _late_rows),
+        ("late-rows", ("D18", "D03"), "{s}", _late_rows),
         (
             "prompt-converted-twice",
-            ("R01", "B16", "T05"),
+            ("D11", "R01", "B16", "T05", "D10"),
             "{s}",
             lambda con, s: append(
                 con, transcript_run(s, f"{s}-t1") + "-e1", transcript_run(s, f"{s}-t1") + "-e9", to()
