@@ -394,7 +394,7 @@ KNOWN = {
     "d-commit-31/checkpointed": set(),
     "d-commit-31/recovered": {"B27"},
     "e-b-converted/checkpointed": {"L13"},
-    "e-b-kill-event-5-resumed/checkpointed": {"L13", "R01"},
+    "e-b-kill-event-5-resumed/checkpointed": {"L13", "R01", "D11"},
     "old-v018/checkpointed": set(),
     "old-1-v011/checkpointed": set(),
 }

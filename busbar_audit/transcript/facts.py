@@ -273,7 +273,7 @@ def _row(
         _first(problems),
         ", ".join(wrong) or None,
         _word(row.get("type"), TYPES),
-        _text(row.get("turnId")),
+        _text(row.get("turnId")) or None,  # an empty one is none to the product as well
         _text(row.get("steeringEventId")),
         _word(row.get("kind"), (*NOTES, *RETIRED)) if row.get("type") == "system_note" else None,
         _word(row.get("status"), ("running", "completed", "aborted", "failed"))
