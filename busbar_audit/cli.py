@@ -289,13 +289,9 @@ def report(
 
 @app.command()
 def synth(
-<<<<<<< HEAD
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="busbar or maka")],
-    out: Annotated[Path | None, typer.Option("--out", metavar="PATH", help="File to write; it must not exist.")] = None,
-    generation: Annotated[
-        int | None, typer.Option(help="Schema generation: busbar 5 to 12 (9), maka 4 to 18 (18).", show_default=False)
-=======
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="busbar (a SQLite file) or busbar-pg (PostgreSQL).")],
+    kind: Annotated[
+        str, typer.Argument(metavar="KIND", help="busbar, maka (a SQLite file each) or busbar-pg (PostgreSQL).")
+    ],
     out: Annotated[
         str | None,
         typer.Option(
@@ -308,8 +304,10 @@ def synth(
         str | None, typer.Option("--schema", metavar="NAME", help="busbar-pg: schema to write; it must hold no tables.")
     ] = None,
     generation: Annotated[
-        int | None, typer.Option(help="Schema generation: 5 to 12, by default 9; busbar-pg: 6, 10 (default) or 11.")
->>>>>>> main
+        int | None,
+        typer.Option(
+            help="Schema generation: busbar 5 to 12 (default 9), busbar-pg 6, 10 (default) or 11, maka 4 to 18 (default 18)."
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same rows.")] = 0,
     size: Annotated[int, typer.Option("--size", min=0, help="Number of calls or events; the rest follows.")] = 1000,
@@ -321,35 +319,6 @@ def synth(
     """Write a synthetic store, healthy or with faults planted."""
     from busbar_audit import synth as making
 
-<<<<<<< HEAD
-    if kind not in ("busbar", "maka"):
-        raise UsageError(f"synth {kind}", "This version writes: busbar, maka.")
-    if listing:
-        for line in making.listing() if kind == "busbar" else making.maka_listing():
-            print(line)
-        return 0
-    if out is None:
-        raise UsageError("synth needs --out PATH.")
-    if kind == "maka":
-        if odd:
-            raise UsageError("synth maka --odd", "Every legal shape of a workspace is in each one that is written.")
-        for line in making.write_workspace(
-            out, generation=18 if generation is None else generation, seed=seed, size=size, faults=fault or ()
-        ):
-            print(line)
-        return 0
-    with console.progress() as say:
-        for line in making.write(
-            out,
-            generation=9 if generation is None else generation,
-            seed=seed,
-            size=size,
-            bodies=bodies,
-            odd=odd or (),
-            faults=fault or (),
-            progress=say,
-        ):
-=======
     if kind not in making.KINDS:
         raise UsageError(f"synth {kind}", f"This version writes: {', '.join(making.KINDS)}.")
     if listing:
@@ -369,7 +338,6 @@ def synth(
             "progress": say,
         }
         for line in _written(kind, out, schema, options):
->>>>>>> main
             print(line)
     return 0
 
@@ -382,7 +350,12 @@ def _written(kind: str, out: str, schema: str | None, options: Mapping[str, Any]
             raise UsageError("synth busbar-pg needs --schema NAME.", "A schema that holds no tables, or a new one.")
         return making.write_postgres(out, schema, **options)
     if schema is not None or "://" in out or out.startswith(("service=", "env:")):
-        raise UsageError("synth busbar writes a SQLite file.", "--out PATH.", "For PostgreSQL it is synth busbar-pg.")
+        raise UsageError(f"synth {kind} writes a SQLite file.", "--out PATH.", "For PostgreSQL it is synth busbar-pg.")
+    if kind == "maka":
+        if options["odd"]:
+            raise UsageError("synth maka --odd", "Every legal shape of a workspace is in each one that is written.")
+        wanted = ("generation", "seed", "size", "faults")
+        return making.workspace.write(Path(out), **{name: options[name] for name in wanted})
     return making.write(Path(out), **options)
 
 

@@ -2,67 +2,45 @@
 
 from __future__ import annotations
 
-<<<<<<< HEAD
-import sqlite3
-from collections.abc import Callable, Collection, Iterator
-from contextlib import closing
-=======
 from collections.abc import Callable, Collection, Iterator, Mapping
->>>>>>> main
 from pathlib import Path
 from typing import Any
 
 from busbar_audit.errors import NotAStore, TargetNotFound, UsageError
+from busbar_audit.synth import workspace
 from busbar_audit.synth.busbar import SynthStore, write_busbar
-<<<<<<< HEAD
-from busbar_audit.synth.faults import FAULTS, plant
-from busbar_audit.synth.maka import EVENTS_A_SESSION, SynthMaka, write_maka
-from busbar_audit.synth.maka_faults import FAULTS as MAKA_FAULTS
-=======
 from busbar_audit.synth.fault import Fault, Planted
 from busbar_audit.synth.faults import FAULTS, ON_POSTGRES, on_postgres, plant, require_generation
->>>>>>> main
 from busbar_audit.synth.plan import ODD
 from busbar_audit.target import Target, parse_target
 from busbar_audit.text import printable
 
 __all__ = [
     "FAULTS",
-<<<<<<< HEAD
-    "MAKA_FAULTS",
-    "ODD",
-    "SynthMaka",
-    "SynthStore",
-    "listing",
-    "maka_listing",
-    "plant",
-    "write",
-    "write_busbar",
-    "write_maka",
-    "write_workspace",
-]
-=======
     "KINDS",
     "ODD",
     "ON_POSTGRES",
     "SynthStore",
     "listing",
     "plant",
+    "workspace",
     "write",
     "write_busbar",
     "write_postgres",
 ]
 
 # Kinds of stores, each with the generation that is written where none is named.
-KINDS = {"busbar": 9, "busbar-pg": 10}
+KINDS = {"busbar": 9, "busbar-pg": 10, "maka": 18}
 # An upgrade on PostgreSQL copies nothing, so there is no store there that has been through one.
 _OF_UPGRADES = frozenset({"audit_copy"})
 _TARGETS = "postgresql://…, service=NAME, or env:NAME with one of these."
->>>>>>> main
 
 
 def listing(kind: str) -> Iterator[str]:
     """Lines naming every odd shape and every fault of a kind of store, with the generations it can be planted in."""
+    if kind == "maka":
+        yield from workspace.listing()
+        return
     there = kind == "busbar-pg"
     for name, (text, *_) in ODD.items():
         if not (there and name in _OF_UPGRADES):
@@ -176,45 +154,6 @@ def _told(what: str, store: SynthStore) -> Iterator[str]:
 
 def _told_fault(name: str, planted: Planted, known: Mapping[str, Fault]) -> str:
     return f"fault {name}: {known[name].title}; expected {', '.join(sorted(planted.codes)) or 'nothing'}"
-
-
-def maka_listing() -> Iterator[str]:
-    """Lines naming every fault of a maka workspace, with the generations it can be planted in."""
-    for fault in MAKA_FAULTS.values():
-        codes = ", ".join(f"MAKA-{code}" for code in fault.codes)
-        yield f"fault  {fault.name:28} {codes} (generations {min(fault.generations)}-{max(fault.generations)})"
-
-
-def write_workspace(out: Path, *, generation: int, seed: int, size: int, faults: Collection[str] = ()) -> Iterator[str]:
-    """Write a maka workspace of about so many events and plant faults in it, each in a session of its own.
-
-    Raises
-    ------
-    UsageError : an unknown fault, or one that this generation cannot have.
-    """
-    unknown = [name for name in faults if name not in MAKA_FAULTS]
-    if unknown:
-        raise UsageError(f"No fault named {', '.join(unknown)}.", "`busbar-audit synth maka --list` names them.")
-    planted = [MAKA_FAULTS[name] for name in faults]
-    for fault in planted:
-        if not min(fault.generations) <= generation <= max(fault.generations):
-            wanted = f"{min(fault.generations)} to {max(fault.generations)}"
-            raise UsageError(f"Fault {fault.name} is for generations {wanted}, not {generation}.")
-    store = write_maka(
-        out,
-        generation=generation,
-        seed=seed,
-        sessions=max(size // EVENTS_A_SESSION, len(planted) + 1),
-        converted=len(planted) + 1,
-        large=any(fault.large for fault in planted),
-    )
-    yield f"{out}: maka sqlite v{generation}, " + ", ".join(f"{n:,} {what}" for what, n in store.counts.items() if n)
-    with closing(sqlite3.connect(out)) as con:
-        for at, fault in enumerate(planted, start=2):
-            session = f"{fault.population}{at}"
-            fault.apply(con, session)
-            yield f"fault {fault.name} in session {session}: expected {', '.join(f'MAKA-{c}' for c in fault.codes)}"
-        con.commit()
 
 
 def _iso(seconds: int) -> str:
