@@ -19,6 +19,7 @@ from busbar_audit.checks import catalogue
 from busbar_audit.cli import app
 from busbar_audit.errors import UnknownFamily, UsageError
 from busbar_audit.findings import Outcome
+from busbar_audit.snapshot.integrity import foreign_key_violations
 from busbar_audit.store import open_store
 from busbar_audit.stores.maka import NOT_YET
 from busbar_audit.stores.maka_shapes import GENERATIONS, create
@@ -366,6 +367,18 @@ def test_the_command_writes_a_workspace_with_faults(tmp_path: Path) -> None:
         done = CliRunner().invoke(app, ["synth", "maka", "--out", str(tmp_path / "x"), *wrong])
         assert isinstance(done.exception, UsageError), wrong
     assert "event-removed" in CliRunner().invoke(app, ["synth", "maka", "--list"]).stdout
+
+
+def test_a_schema_whose_indexes_call_json_functions_is_read(base: Path, tmp_path: Path) -> None:
+    """SQLite refuses such a schema where it is not trusted; the product's own stores have one."""
+    path = _copy(base, tmp_path)
+    with closing(sqlite3.connect(path)) as con:
+        con.execute(
+            """CREATE UNIQUE INDEX fresh ON runtime_continuation_claims (target_session_id, target_turn_id)
+            WHERE json_extract(start_kind, '$.kind') <> 'handoff'"""
+        )
+    assert foreign_key_violations(path) == []
+    assert judged(path).codes() == {"B19"}
 
 
 # --- what is not done is named ---
