@@ -42,7 +42,15 @@ AREAS = {
         "K": "keys",
         "U": "usage",
         "D": "durability",
-    }
+    },
+    "maka": {
+        "A": "file",
+        "B": "ledger",
+        "L": "rows",
+        "D": "conversion",
+        "R": "recovery",
+        "T": "transcript",
+    },
 }
 
 

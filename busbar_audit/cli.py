@@ -289,7 +289,9 @@ def report(
 
 @app.command()
 def synth(
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="busbar (a SQLite file) or busbar-pg (PostgreSQL).")],
+    kind: Annotated[
+        str, typer.Argument(metavar="KIND", help="busbar, maka (a SQLite file each) or busbar-pg (PostgreSQL).")
+    ],
     out: Annotated[
         str | None,
         typer.Option(
@@ -302,10 +304,13 @@ def synth(
         str | None, typer.Option("--schema", metavar="NAME", help="busbar-pg: schema to write; it must hold no tables.")
     ] = None,
     generation: Annotated[
-        int | None, typer.Option(help="Schema generation: 5 to 12, by default 9; busbar-pg: 6, 10 (default) or 11.")
+        int | None,
+        typer.Option(
+            help="Schema generation: busbar 5 to 12 (default 9), busbar-pg 6, 10 (default) or 11, maka 4 to 18 (default 18)."
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same rows.")] = 0,
-    size: Annotated[int, typer.Option("--size", min=0, help="Number of calls; the rest follows.")] = 1000,
+    size: Annotated[int, typer.Option("--size", min=0, help="Number of calls or events; the rest follows.")] = 1000,
     bodies: Annotated[str, typer.Option(help="From generation 10 on: typed, neutral or migrated.")] = "typed",
     odd: Annotated[list[str] | None, typer.Option("--odd", metavar="NAME", help="A legal but odd shape.")] = None,
     fault: Annotated[list[str] | None, typer.Option("--fault", metavar="NAME", help="Plant this fault.")] = None,
@@ -345,7 +350,12 @@ def _written(kind: str, out: str, schema: str | None, options: Mapping[str, Any]
             raise UsageError("synth busbar-pg needs --schema NAME.", "A schema that holds no tables, or a new one.")
         return making.write_postgres(out, schema, **options)
     if schema is not None or "://" in out or out.startswith(("service=", "env:")):
-        raise UsageError("synth busbar writes a SQLite file.", "--out PATH.", "For PostgreSQL it is synth busbar-pg.")
+        raise UsageError(f"synth {kind} writes a SQLite file.", "--out PATH.", "For PostgreSQL it is synth busbar-pg.")
+    if kind == "maka":
+        if options["odd"]:
+            raise UsageError("synth maka --odd", "Every legal shape of a workspace is in each one that is written.")
+        wanted = ("generation", "seed", "size", "faults")
+        return making.workspace.write(Path(out), **{name: options[name] for name in wanted})
     return making.write(Path(out), **options)
 
 

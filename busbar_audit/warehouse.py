@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,8 @@ SMALL_BYTES = 8 << 20
 _WIDE, _WIDE_FACTOR, _MOST = 4 << 20, 50, 4 << 30
 # From so many rows on a detour by Arrow is faster than one statement a row.
 _MANY = 200
+# Rows that Python makes are put in so many at a time, so that a large store needs no more memory than a small one.
+_AT_ONCE = 20_000
 _TYPES = {"text": "VARCHAR", "integer": "BIGINT", "blob": "BLOB", "real": "DOUBLE"}
 _ROWIDS = ("rowid", "_rowid_", "oid")
 
@@ -124,16 +127,19 @@ class Warehouse:
         """Create ``relation`` with the columns (name, DuckDB type) and put the rows in."""
         declared = ", ".join(f"{quoted(name)} {kind}" for name, kind in columns)
         self.con.execute(f"CREATE OR REPLACE TABLE {relation} ({declared})")
-        data = [tuple(row) for row in rows]
+        arriving = iter(rows)
+        while data := [tuple(row) for row in islice(arriving, _AT_ONCE)]:
+            self._put(relation, [name for name, _ in columns], data)
+
+    def _put(self, relation: str, names: Sequence[str], data: Sequence[tuple[Any, ...]]) -> None:
         if len(data) > _MANY:
-            arrived = pa.table(
-                {name: list(column) for (name, _), column in zip(columns, zip(*data, strict=True), strict=True)}
-            )
+            columns = zip(*data, strict=True)
+            arrived = pa.table({name: list(column) for name, column in zip(names, columns, strict=True)})
             self.con.register("arriving", arrived)
             self.con.execute(f"INSERT INTO {relation} SELECT * FROM arriving")  # noqa: S608 - names are ours
             self.con.unregister("arriving")
-        elif data:
-            marks = ", ".join(f"({', '.join('?' * len(columns))})" for _ in data)
+        else:
+            marks = ", ".join(f"({', '.join('?' * len(names))})" for _ in data)
             self.con.execute(f"INSERT INTO {relation} VALUES {marks}", [v for row in data for v in row])  # noqa: S608
 
     def load(self, snapshot: Path, table: SourceTable) -> Loaded:

@@ -58,8 +58,9 @@ def foreign_key_violations(path: Path) -> list[ForeignKeyViolation]:
     """
     found: list[ForeignKeyViolation] = []
     try:
-        with closing(connect(path, "ro")) as con:
-            con.execute("PRAGMA trusted_schema=OFF")
+        # Not with an untrusted schema either: SQLite then refuses even to read one whose indexes call JSON functions.
+        with closing(connect(path, "rw")) as con:
+            con.execute("PRAGMA query_only=ON")
             tables = [
                 name for (name,) in con.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
             ]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from busbar_audit.errors import NotAStore, TargetNotFound, UsageError
+from busbar_audit.synth import workspace
 from busbar_audit.synth.busbar import SynthStore, write_busbar
 from busbar_audit.synth.fault import Fault, Planted
 from busbar_audit.synth.faults import FAULTS, ON_POSTGRES, on_postgres, plant, require_generation
@@ -22,13 +23,14 @@ __all__ = [
     "SynthStore",
     "listing",
     "plant",
+    "workspace",
     "write",
     "write_busbar",
     "write_postgres",
 ]
 
 # Kinds of stores, each with the generation that is written where none is named.
-KINDS = {"busbar": 9, "busbar-pg": 10}
+KINDS = {"busbar": 9, "busbar-pg": 10, "maka": 18}
 # An upgrade on PostgreSQL copies nothing, so there is no store there that has been through one.
 _OF_UPGRADES = frozenset({"audit_copy"})
 _TARGETS = "postgresql://…, service=NAME, or env:NAME with one of these."
@@ -36,6 +38,9 @@ _TARGETS = "postgresql://…, service=NAME, or env:NAME with one of these."
 
 def listing(kind: str) -> Iterator[str]:
     """Lines naming every odd shape and every fault of a kind of store, with the generations it can be planted in."""
+    if kind == "maka":
+        yield from workspace.listing()
+        return
     there = kind == "busbar-pg"
     for name, (text, *_) in ODD.items():
         if not (there and name in _OF_UPGRADES):

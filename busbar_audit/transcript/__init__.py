@@ -1,0 +1,1 @@
+"""Transcripts of agent sessions: events, legacy rows, and what readers make of them."""

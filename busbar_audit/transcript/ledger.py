@@ -1,0 +1,314 @@
+"""Reading the ledger of one session from a finished copy: events, ordinals, openings of both shelves, partial texts.
+
+Generations (maka sheet sections 1.3 to 1.7): ordinals from runtime schema 11 on, openings as events and on a shelf of
+their own from 16 on, before that the headers of runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from busbar_audit.transcript import js
+from busbar_audit.transcript.decoding import Problem
+from busbar_audit.transcript.event_shape import event_problems
+from busbar_audit.transcript.projection import LINEAGE, Run
+
+AUTHORITY = "maka_workspace_authority"
+OPENED = "invocation_opened"
+
+
+@dataclass(frozen=True)
+class Stored:
+    """One row of the ledger: its columns, what was read from its payload, and its place in the session.
+
+    bytes : of the payload. event : None where the payload is no JSON object. problems : what keeps it from being decoded.
+    """
+
+    event_id: str
+    session_id: str
+    invocation_id: str
+    run_id: str
+    turn_id: str
+    seq: int
+    committed_at: int
+    ordinal: int | None
+    bytes: int
+    event: dict[str, Any] | None
+    problems: tuple[Problem, ...]
+
+    @property
+    def identical(self) -> bool:
+        """Whether the payload names itself as the columns do."""
+        event = self.event or {}
+        return (
+            event.get("id"),
+            event.get("sessionId"),
+            event.get("invocationId"),
+            event.get("runId"),
+            event.get("turnId"),
+        ) == (self.event_id, self.session_id, self.invocation_id, self.run_id, self.turn_id)
+
+
+@dataclass(frozen=True)
+class Opening:
+    """How an invocation began. shelf : event, legacy (moved there by the migration to 16) or header (before it)."""
+
+    invocation_id: str
+    session_id: str
+    run_id: str
+    turn_id: str
+    opened_at: float
+    shelf: str
+    event_id: str | None
+    model: str = ""
+    source: str = "fresh"
+    lineage: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def inline(self) -> bool:
+        """Whether the invocation is part of the session's own transcript, and not of a subagent's."""
+        return "parentRunId" not in self.lineage or (self.source != "fresh" and "agentId" not in self.lineage)
+
+    @property
+    def run(self) -> Run:
+        """What the projection needs of it."""
+        return Run(self.model, self.lineage)
+
+
+def decode(payload: str | bytes | None) -> tuple[dict[str, Any] | None, tuple[Problem, ...]]:
+    """Read the payload of an event; what it holds, and what keeps the product from reading it."""
+    try:
+        text = payload.decode() if isinstance(payload, bytes) else payload
+        event = js.parse(text or "")
+    except (UnicodeDecodeError, js.NotJson):
+        return None, (Problem("", "not JSON"),)
+    problems = tuple(event_problems(event))
+    return (event if isinstance(event, dict) else None), problems
+
+
+def opening_of(content: Any) -> dict[str, Any]:
+    """Model, source and lineage of an opening, as far as they are texts in their places."""
+    route, source, lineage = (_member(content, key) for key in ("route", "source", "lineage"))
+    return {
+        "model": _text(route.get("modelId")),
+        "source": _text(source.get("kind")) or "fresh",
+        "lineage": {key: value for key, value in lineage.items() if isinstance(value, str)},
+    }
+
+
+def _member(value: Any, key: str) -> dict[str, Any]:
+    found = value.get(key) if isinstance(value, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+@dataclass
+class Session:
+    """All that a transcript is made from: events by invocation and number, openings by time, live texts, outcomes."""
+
+    events: list[Stored] = field(default_factory=list)
+    openings: list[Opening] = field(default_factory=list)
+    partials: list[tuple[str, str | None, dict[str, Any]]] = field(default_factory=list)
+    outcomes: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+class Ledger:
+    """The ledger in SQLite (a finished copy), or in schema ``raw`` of the warehouse.
+
+    Parameters
+    ----------
+    con : either kind of connection; text has to arrive as text. tables : those that may be read.
+    schema : ``raw`` in the warehouse, ``main`` in SQLite. version : runtime schema.
+    """
+
+    def __init__(self, con: Any, tables: Collection[str], version: int, schema: str = "main") -> None:
+        self._con, self._tables, self._version, self._schema = con, frozenset(tables), version, schema
+
+    def sessions(self) -> list[tuple[str, int]]:
+        """Sessions that have events, with the bytes of their payloads; the workspace's own stream left out."""
+        found = self._ask(
+            """SELECT session_id, sum(length(payload_json)) FROM {schema}.runtime_events
+            WHERE session_id IS NOT NULL GROUP BY session_id ORDER BY session_id"""
+        )
+        return [(session, int(size or 0)) for session, size in found if session != AUTHORITY]
+
+    def read(self, sessions: Sequence[str]) -> dict[str, Session]:
+        """Read some sessions at once."""
+        found = {session: Session() for session in sessions}
+        self._events(found)
+        self._openings(found)
+        self._partials(found)
+        self._outcomes(found)
+        for session in found.values():
+            session.events.sort(key=lambda s: (s.invocation_id, s.seq))
+            session.openings.sort(key=lambda o: (o.opened_at, o.invocation_id))
+        return found
+
+    def _ask(self, query: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
+        marks = ", ".join("?" * len(values))
+        done = self._con.execute(query.format(schema=self._schema, these=marks), list(values))
+        while rows := done.fetchmany(5000):
+            yield from rows
+
+    def _events(self, found: dict[str, Session]) -> None:
+        ordinals: dict[tuple[str, str], int] = {}
+        if "runtime_session_event_ordinals" in self._tables:
+            rows = self._ask(
+                """SELECT session_id, event_id, ordinal FROM {schema}.runtime_session_event_ordinals
+                WHERE session_id IN ({these})""",
+                list(found),
+            )
+            ordinals = {(session, event_id): ordinal for session, event_id, ordinal in rows}
+        rows = self._ask(
+            """SELECT event_id, session_id, invocation_id, run_id, turn_id, event_seq, committed_at, payload_json
+            FROM {schema}.runtime_events WHERE session_id IN ({these})""",
+            list(found),
+        )
+        for event_id, session, invocation, run, turn, seq, at, payload in rows:
+            event, problems = decode(payload)
+            size = len((payload or "").encode("utf-8", "surrogatepass"))
+            found[session].events.append(
+                Stored(
+                    event_id,
+                    session,
+                    invocation,
+                    run,
+                    turn,
+                    seq,
+                    at,
+                    ordinals.get((session, event_id)),
+                    size,
+                    event,
+                    problems,
+                )
+            )
+
+    def _openings(self, found: dict[str, Session]) -> None:
+        begun = {}
+        for session, told in found.items():
+            for stored in sorted(told.events, key=lambda s: s.seq):
+                content = (stored.event or {}).get("content")
+                if not isinstance(content, dict) or content.get("kind") != OPENED or stored.event is None:
+                    continue
+                if stored.invocation_id not in begun:
+                    begun[stored.invocation_id] = Opening(
+                        stored.invocation_id,
+                        session,
+                        stored.run_id,
+                        stored.turn_id,
+                        _number(stored.event.get("ts")),
+                        "event",
+                        stored.event_id,
+                        **opening_of(content),
+                    )
+        for opening in (*self._shelf(found), *self._headers(found)):
+            begun.setdefault(opening.invocation_id, opening)
+        for opening in begun.values():
+            found[opening.session_id].openings.append(opening)
+
+    def _shelf(self, found: Collection[str]) -> Iterator[Opening]:
+        if "runtime_legacy_invocation_openings" not in self._tables:
+            return
+        rows = self._ask(
+            """SELECT invocation_id, session_id, run_id, turn_id, opened_at, anchor_event_id, opening_json
+            FROM {schema}.runtime_legacy_invocation_openings WHERE session_id IN ({these})""",
+            list(found),
+        )
+        for invocation, session, run, turn, at, anchor, text in rows:
+            yield Opening(invocation, session, run, turn, at, "legacy", anchor, **opening_of(_json(text)))
+
+    def _headers(self, found: Collection[str]) -> Iterator[Opening]:
+        if self._version >= 16 or "core_agent_runs" not in self._tables:
+            return
+        rows = self._ask(
+            "SELECT session_id, record_json FROM {schema}.core_agent_runs WHERE session_id IN ({these})", list(found)
+        )
+        for session, text in rows:
+            header = _json(text)
+            if isinstance(header, dict):
+                yield header_opening(session, header)
+
+    def _partials(self, found: dict[str, Session]) -> None:
+        if "runtime_partial_snapshots" not in self._tables:
+            return
+        parts: dict[str, list[str]] = {}
+        if "runtime_partial_segments" in self._tables:
+            rows = self._ask(
+                """SELECT g.stream_key, g.text_content FROM {schema}.runtime_partial_segments g
+                JOIN {schema}.runtime_partial_snapshots p ON p.stream_key = g.stream_key
+                WHERE p.session_id IN ({these}) ORDER BY g.stream_key, g.segment_seq""",
+                list(found),
+            )
+            for key, text in rows:
+                parts.setdefault(key, []).append(text)
+        rows = self._ask(
+            """SELECT stream_key, session_id, run_id, after_event_id, payload_json, text_content
+            FROM {schema}.runtime_partial_snapshots WHERE session_id IN ({these}) ORDER BY updated_at, stream_key""",
+            list(found),
+        )
+        for key, session, run, after, payload, text in rows:
+            event, problems = decode(payload)
+            if event is not None and not problems and isinstance(event.get("content"), dict):
+                whole = "".join([text or "", *parts.get(key, ())])
+                found[session].partials.append((run, after, {**event, "content": {**event["content"], "text": whole}}))
+
+    def _outcomes(self, found: dict[str, Session]) -> None:
+        if not {"core_interaction_requests", "core_interaction_outcomes"} <= self._tables:
+            return
+        rows = self._ask(
+            """SELECT q.request_id, q.session_id, q.record_json, o.record_json
+            FROM {schema}.core_interaction_requests q
+            JOIN {schema}.core_interaction_outcomes o ON o.request_id = q.request_id WHERE q.session_id IN ({these})""",
+            list(found),
+        )
+        for request_id, session, asked, told in rows:
+            merged = _outcome(_json(asked), _json(told))
+            if merged is not None:
+                found[session].outcomes[request_id] = merged
+
+
+def header_opening(session: str, header: Mapping[str, Any]) -> Opening:
+    """The opening that the header of a run stands for, before openings were events."""
+    run = _text(header.get("runId"))
+    keys = (*LINEAGE, "parentRunId", "resumedFromRunId", "retriedFromRunId", "agentId", "agentName")
+    lineage = {key: header[key] for key in keys if isinstance(header.get(key), str)}
+    return Opening(
+        _text(header.get("invocationId")) or run,
+        session,
+        run,
+        _text(header.get("turnId")),
+        _number(header.get("createdAt")),
+        "header",
+        None,
+        _text(header.get("modelId")),
+        "continuation" if "resumedFromRunId" in lineage else "fresh",
+        lineage,
+    )
+
+
+def _outcome(asked: Any, told: Any) -> Mapping[str, Any] | None:
+    """A canonical permission outcome with its request; None for a question's, or one that lacks a part."""
+    request, outcome = _member(asked, "request"), _member(told, "outcome")
+    complete = (
+        {"sessionId", "runId", "turnId", "requestId"} <= (told.keys() if isinstance(told, dict) else set())
+        and {"decision", "committedAt"} <= outcome.keys()
+        and "toolUseId" in request
+        and "toolName" in _member(request, "prompt")
+    )
+    return {**told, "request": request} if complete else None
+
+
+def _json(text: Any) -> Any:
+    try:
+        return js.parse(text)
+    except (js.NotJson, TypeError):
+        return None
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _number(value: Any) -> float:
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else 0

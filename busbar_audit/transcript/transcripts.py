@@ -1,0 +1,116 @@
+"""Both readers over every session of a store: what they show, refuse and differ in, as rows for checks.
+
+Sessions are read some at a time, so that memory follows the largest session and not the store.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from busbar_audit.transcript import js
+from busbar_audit.transcript.compare import compare
+from busbar_audit.transcript.ledger import Ledger, Session
+from busbar_audit.transcript.projection import Diagnostic, Row
+from busbar_audit.transcript.view import Refused, SessionView, session_view
+
+COLUMNS = (
+    ("fact", "VARCHAR"),
+    ("session_id", "VARCHAR"),
+    ("turn_id", "VARCHAR"),
+    ("event_id", "VARCHAR"),
+    ("code", "VARCHAR"),
+    ("view", "VARCHAR"),
+    ("pages", "VARCHAR"),
+    ("message", "VARCHAR"),
+    ("records", "BIGINT"),
+)
+PREVIEW = 96
+_BYTES, _SESSIONS = 32 << 20, 200
+_FOLDED = re.compile(f"[{re.escape(js.BLANKS)}]+")
+
+Fact = tuple[str, str, str | None, str | None, str | None, str | None, str | None, str | None, int | None]
+
+
+def transcript_facts(con: Any) -> tuple[Sequence[tuple[str, str]], Iterator[Fact]]:
+    """Facts about every session, from schema ``raw``.
+
+    Returns
+    -------
+    columns and rows. By `fact`: ``session`` (view: shown or refused, message: the refusal or the digest of the preview,
+    event_id: id of the newest visible row), ``turn`` (records: its rows), ``diagnostic`` (code; view: hard or soft),
+    ``divergence`` (code: its class; view and pages: what each reader does), ``closed`` (event_id: an
+    invocation whose pages throw), ``row`` of a page (code: its type; message:
+    its id; records: its sequence).
+    """
+    tables = {
+        name for (name,) in con.execute("SELECT table_name FROM duckdb_tables() WHERE schema_name = 'raw'").fetchall()
+    }
+    newer = "runtime_legacy_invocation_openings" in tables
+    return COLUMNS, _all(Ledger(con, tables, 16 if newer else 15, "raw"), newer)
+
+
+def _all(ledger: Ledger, newer: bool) -> Iterator[Fact]:
+    batch: list[str] = []
+    size = 0
+    for session, held in [*ledger.sessions(), ("", _BYTES)]:
+        if batch and (size + held > _BYTES or len(batch) >= _SESSIONS):
+            for name, told in ledger.read(batch).items():
+                yield from _both(name, told) if newer else _view(name, told)
+            batch, size = [], 0
+        batch.append(session)
+        size += held
+
+
+def _both(name: str, session: Session) -> Iterator[Fact]:
+    done = compare(session)
+    yield from _shown(name, done.view, done.refusal)
+    for invocation, refused in done.closed.items():
+        yield ("closed", name, None, invocation, None, None, None, refused.message, None)
+        if done.view is not None:
+            yield from _diagnostics(name, refused.diagnostics)
+    for row in done.served:
+        yield ("row", name, row.row["turnId"], row.source, row.row["type"], None, None, row.row["id"], row.sequence)
+    for found in done.divergences:
+        yield ("divergence", name, None, found.event_id, found.kind, found.view, found.pages, None, found.rows)
+
+
+def _view(name: str, session: Session) -> Iterator[Fact]:
+    """Of a store from before the cut: there the projection stood beside the rows, and pages read the rows."""
+    if not session.openings:
+        return
+    try:
+        view = session_view(session.openings, session.events, session.outcomes, session.partials, "B")
+    except Refused as refused:
+        yield from _shown(name, None, refused)
+    else:
+        yield from _shown(name, view, None)
+
+
+def _shown(name: str, view: SessionView | None, refused: Refused | None) -> Iterator[Fact]:
+    if view is not None:
+        seen = next((row for row in reversed(view.rows) if row["type"] in ("user", "assistant")), None)
+        newest, digest = (seen["id"], preview_digest(seen)) if seen else (None, None)
+        yield ("session", name, None, newest, None, "shown", None, digest, len(view.rows))
+        for turn, rows in Counter(row.get("turnId") for row in view.rows).items():
+            yield ("turn", name, turn, None, None, None, None, None, rows)
+        yield from _diagnostics(name, view.diagnostics)
+    elif refused is not None:
+        yield ("session", name, None, None, None, "refused", None, refused.message, None)
+        yield from _diagnostics(name, refused.diagnostics)
+
+
+def _diagnostics(name: str, told: Sequence[Diagnostic]) -> Iterator[Fact]:
+    for d in told:
+        yield ("diagnostic", name, d.turn_id, d.event_id, d.code, "hard" if d.hard else "soft", None, d.message, 1)
+
+
+def preview_digest(row: Row) -> str:
+    """SHA-256 of the line that the list of sessions shows for a row: blanks folded, cut at 96 code points."""
+    line = js.trim(_FOLDED.sub(" ", row.get("displayText") or row["text"]))
+    if len(line) > PREVIEW:
+        line = line[: PREVIEW - 1] + "…"
+    return hashlib.sha256(line.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,5 @@
+-- view: transcript_facts
+-- kind: view
+-- about: one fact about how a session's transcript is read: of the session, a turn, a diagnostic or a difference of the readers.
+-- applies: maka sqlite 16-18
+SELECT * FROM source.transcript_facts
