@@ -21,9 +21,6 @@ from busbar_audit.snapshot.integrity import ForeignKeyViolation
 from busbar_audit.store import Store
 from busbar_audit.verdict import AccountLine, judge
 
-# Checks of the file itself: they run on a store of any generation.
-_ALWAYS = ("BUS-S01", "BUS-S02", "BUS-S03", "BUS-S05")
-_DAMAGED = "the file is damaged (BUS-S01)"
 _TEXT = "VARCHAR"
 
 Progress = Callable[[str], None]
@@ -83,7 +80,9 @@ def audit(
     account = _account(store, selected, results, run.not_loaded)
     chains = run.chains()
     evidence = None if chains is None else sum(line.records for line in chains)
-    verdict, reasons = judge(results, account, fail_on, evidence)
+    if tables := store.source.about.family.evidence:
+        evidence = sum(line.examined for line in account if line.table in tables)
+    verdict, reasons = judge(results, account, fail_on, evidence, store.source.about.family.evidence_kind)
     return Result(
         store=store,
         run_id=uuid.uuid4().hex,
@@ -161,19 +160,20 @@ class _Run:
         return any("audit.chain_faults" in store.views.reads(r) for check in self.selected for r in check.relations())
 
     def _one(self, check: Check) -> CheckResult:
-        store, generation = self.store, self.store.generation
-        if check.code not in _ALWAYS:
+        store, generation, family = self.store, self.store.generation, self.store.source.about.family
+        damaged = f"the file is damaged ({family.damaged})"
+        if check.code not in family.always:
             if not self.sound:
-                return checks.result(check, Outcome.COULD_NOT_RUN, _DAMAGED)
+                return checks.result(check, Outcome.COULD_NOT_RUN, damaged)
             if generation.taken is None:
                 number = max(generation.stamp, generation.implied)
-                reason = f"generation {number} is not known, generations {store.source.about.known} are"
+                reason = f"generation {number} is not known, generations {family.known} are"
                 return checks.result(check, Outcome.COULD_NOT_RUN, reason)
             if lacking := sorted(self._wanted(check) & self.not_loaded.keys()):
                 reason = str(self.not_loaded[lacking[0]]).splitlines()[0]
                 return checks.result(check, Outcome.COULD_NOT_RUN, reason)
-        elif not self.sound and check.code != "BUS-S01":
-            return checks.result(check, Outcome.COULD_NOT_RUN, _DAMAGED)
+        elif not self.sound and check.code != family.damaged:
+            return checks.result(check, Outcome.COULD_NOT_RUN, damaged)
         return checks.run(check, store, store.views, self.values)
 
     def _tables(self) -> list[str]:
@@ -237,8 +237,8 @@ def _describe(
                 store.engine,
                 about.generation.stamp,
                 about.generation.implied,
-                about.newest,
-                about.known,
+                about.family.newest,
+                about.family.known,
                 facts["journal_mode"],
                 facts["main_bytes"],
                 facts["wal_bytes"],
@@ -264,6 +264,8 @@ def _describe(
         [("table_name", _TEXT), ("row_key", _TEXT), ("parent", _TEXT)],
         [(v.table, str(v.rowid), v.parent) for v in violations],
     )
+    for name, told in about.facts.items():
+        warehouse.fill(f"source.{name}", told.columns, told.rows)
     probes = store.source.probes() if try_guards else []
     warehouse.fill(
         "source.probes",

@@ -85,7 +85,7 @@ def _moment(text: str | None) -> datetime | None:
 @app.command()
 def inspect(target: TargetArgument, family: FamilyOption = None, schema: SchemaOption = None) -> int:
     """Say what a store is, what can be audited and what cannot and why."""
-    for each in find_stores(target, schema=schema):
+    for each in find_stores(target, family=family, schema=schema):
         with console.progress() as say, open_store(each, family=family, progress=say) as store:
             every = [check for check in checking.catalogue() if check.family == store.family]
             if store.generation.taken is None:
@@ -142,7 +142,7 @@ def audit(
     """Audit a store. The last line is one word: clean, findings or inconclusive."""
     with console.progress() as say, ExitStack() as stack:
         results = []
-        for each in find_stores(target, schema=schema):
+        for each in find_stores(target, family=family, schema=schema):
             store = stack.enter_context(open_store(each, family=family, progress=say))
             results.append(
                 run_audit(store, only=only or (), skip=skip or (), as_of=_moment(as_of), fail_on=fail_on, progress=say)

@@ -64,7 +64,7 @@ def document_lines(document: Mapping[str, Any]) -> Iterator[str]:
     """The result of one store (the content of result.json), gravest first; the verdict word is the command's to print."""
     store, snapshot, requested = document["store"], document["snapshot"], document["requested"]
     number = store["generation"]
-    name = f"v{number}" if number is not None else f"of unknown generation ({_stamp(store['engine'])} {store['stamp']})"
+    name = f"v{number}" if number is not None else f"of unknown generation (stamp {store['stamp']})"
     yield f"{store['family']} {store['engine']} {name} · {shown(store['location'])}"
     yield f"copy      {snapshot['taken_at']} {origin(snapshot)}"
     covered = document["covered"]
@@ -125,10 +125,6 @@ def _not_checked_lines(checks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         yield f"not checked ({outcome.replace('_', ' ')}: {shown(reason)}): {names}"
 
 
-def _stamp(engine: str) -> str:
-    return "user_version" if engine == "sqlite" else "busbar_schema"
-
-
 def store_lines(store: Store, checks: list[tuple[Check, str]]) -> Iterator[str]:
     """What a store is, what of it can be audited and what cannot and why.
 
@@ -139,7 +135,7 @@ def store_lines(store: Store, checks: list[tuple[Check, str]]) -> Iterator[str]:
     facts, generation = store.source.facts(), store.generation
     yield f"{store.name} · {shown(store.target.label)}"
     yield (
-        f"stamp     {_stamp(store.engine)} {generation.stamp}; the tables are of generation "
+        f"stamp     {store.source.about.family.stamp_name} {generation.stamp}; the tables are of generation "
         f"{generation.implied or 'below 5'} at least"
     )
     if facts["main_bytes"] is None:

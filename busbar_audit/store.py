@@ -6,6 +6,7 @@ import html
 import os
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -17,8 +18,8 @@ from busbar_audit.origin import origin
 from busbar_audit.rundir import run_directory
 from busbar_audit.sources.base import Source
 from busbar_audit.sources.sqlite import SqliteSource
-from busbar_audit.stores import busbar
-from busbar_audit.stores.busbar import Generation
+from busbar_audit.stores import NAMES
+from busbar_audit.stores.family import Generation
 from busbar_audit.stores.shapes import Difference, Shape
 from busbar_audit.target import Target, parse_target
 from busbar_audit.text import printable
@@ -35,26 +36,42 @@ Progress = Callable[[str], None]
 Named = str | os.PathLike[str] | Target
 
 
-def find_stores(target: Named, *, schema: str | None = None) -> list[Target]:
-    """Every store of a target, each as a target of its own: a PostgreSQL database may hold one in each of its schemas.
+def find_stores(target: Named, *, family: str | None = None, schema: str | None = None) -> list[Target]:
+    """Every store of a target, each as a target of its own: a PostgreSQL database may hold some in each of its schemas.
 
     Parameters
     ----------
-    schema : PostgreSQL only: this one and no other.
+    family : of this family and no other.
+    schema : PostgreSQL only: in this one and no other.
 
     Raises
     ------
     UsageError : a schema for a SQLite target. SnapshotError, NotAStore : the server cannot be asked.
     """
     named = target if isinstance(target, Target) else parse_target(target)
-    if named.conninfo is None or named.schema is not None:
-        return [named if schema is None else named.in_schema(schema)]
+    _known(family)
     if schema is not None:
-        return [named.in_schema(schema)]
+        named = named.in_schema(schema)
+    if named.conninfo is None:
+        return [named]
     from busbar_audit.sources.postgres import find_schemas
 
+    found = [
+        replace(named.in_schema(place), family=kind)
+        for place, kind in find_schemas(named.conninfo, family)
+        if named.schema in (None, place)
+    ]
     # None found: the store itself says so when it is opened.
-    return [named.in_schema(each) for each in find_schemas(named.conninfo)] or [named]
+    return found or [named]
+
+
+def _known(family: str | None) -> None:
+    if family is not None and family not in NAMES:
+        raise UsageError(
+            f"Family {family!r}.",
+            f"This version reads: {', '.join(NAMES)}.",
+            "Leave --family out, or name one of them.",
+        )
 
 
 def open_store(
@@ -81,10 +98,8 @@ def open_store(
     named = target if isinstance(target, Target) else parse_target(target)
     if schema is not None:
         named = named.in_schema(schema)
-    if family not in (None, busbar.NAME):
-        raise UsageError(
-            f"Family {family!r}.", "This version reads: busbar.", "Leave --family out, or name one of them."
-        )
+    _known(family)
+    family = family or named.family
     with ExitStack() as stack:
         directory = stack.enter_context(run_directory())
         source: Source
@@ -92,13 +107,13 @@ def open_store(
             from busbar_audit.sources.postgres import PostgresSource
 
             say("beginning the transaction")
-            source = found = PostgresSource(named.conninfo, named.label, named.schema)
+            source = found = PostgresSource(named.conninfo, named.label, named.schema, family)
             stack.callback(found.close)
             if named.schema is None:
                 named = named.in_schema(found.schema)
         else:
             say("taking a private copy")
-            source = SqliteSource(named.sqlite_file(), named.label, directory)
+            source = SqliteSource(named.sqlite_file(), named.label, directory, family)
         store = Store(named, source, directory)
         store._stack = stack.pop_all()
         return store
@@ -110,7 +125,7 @@ class Store:
     Attributes
     ----------
     target : what the user named. source : its snapshot and how it is read.
-    family, engine : ``busbar``; ``sqlite`` or ``postgres``. generation : stamp, implied by shape, taken.
+    family, engine : such as ``busbar``; ``sqlite`` or ``postgres``. generation : stamp, implied by shape, taken.
     found, expected : shapes; expected is None where the generation is not known. differences : of the two.
     rows : table name to number of rows in the snapshot, of the tables that may be read.
     """
@@ -118,7 +133,7 @@ class Store:
     def __init__(self, target: Target, source: Source, directory: Path) -> None:
         self.target, self.source, self.directory = target, source, directory
         about = source.about
-        self.family, self.engine = busbar.NAME, about.engine
+        self.family, self.engine = about.family.name, about.family.engine
         self.found: Shape = about.found
         self.rows = dict(about.rows)
         self.generation: Generation = about.generation
@@ -168,7 +183,16 @@ class Store:
             number = self.generation.taken if self.generation.taken is not None else UNKNOWN
             # Filled by an audit's fast verifier; without one nothing is cleared and SQL looks at every chain.
             self.warehouse.fill("source.cleared_calls", [("scope", "VARCHAR")], [])
-            self._views = Views(self.con, self.family, self.engine, number, self.rows, lambda: self.warehouse.small)
+            self._views = Views(
+                self.con,
+                self.family,
+                self.engine,
+                number,
+                self.rows,
+                lambda: self.warehouse.small,
+                self.source.about.family.derived,
+                self.warehouse.fill,
+            )
         return self._views
 
     @property

@@ -39,6 +39,7 @@ class Target:
     given : what the user wrote, safe to print as well.
     conninfo : PostgreSQL only: the connection words as given, password included; never shown.
     schema : PostgreSQL only: where the store is; None for the only one that holds a store.
+    family : of the store, where one place holds stores of several; None for the only one.
     """
 
     kind: Literal["sqlite", "postgres"]
@@ -47,6 +48,7 @@ class Target:
     given: str = ""
     conninfo: str | None = field(default=None, repr=False, compare=False)
     schema: str | None = None
+    family: str | None = None
 
     def in_schema(self, schema: str) -> Target:
         """Return the same database with one schema named.

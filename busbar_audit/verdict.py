@@ -38,7 +38,11 @@ class AccountLine:
 
 
 def judge(
-    results: Sequence[CheckResult], account: Sequence[AccountLine], fail_on: str, evidence: int | None
+    results: Sequence[CheckResult],
+    account: Sequence[AccountLine],
+    fail_on: str,
+    evidence: int | None,
+    kind: str = "chained record",
 ) -> tuple[Verdict, list[str]]:
     """Judge a run.
 
@@ -47,7 +51,7 @@ def judge(
     results : of the selected checks.
     account : of all tables.
     fail_on : severity from which a finding makes the run `findings`.
-    evidence : chained records looked at, None where no chain check was selected.
+    evidence : records looked at of the kind that is audited, None where no check of them was selected. kind : in words.
 
     Returns
     -------
@@ -76,7 +80,7 @@ def judge(
     elif not any(r.examined for r in results):
         reasons.append("nothing was looked at")
     elif evidence == 0:
-        reasons.append("the store holds no chained record: there was no evidence to check")
+        reasons.append(f"the store holds no {kind}: there was no evidence to check")
     if grave:
         return Verdict.FINDINGS, reasons
     if reasons:

@@ -9,7 +9,7 @@ takes longer than to keep its rows.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import duckdb
@@ -17,6 +17,7 @@ import duckdb
 from busbar_audit import queries
 from busbar_audit.errors import QueryFileError
 from busbar_audit.queries import Query
+from busbar_audit.stores.family import Derived
 
 _KEYS = ("view", "kind", "about", "applies")
 
@@ -30,6 +31,7 @@ class Views:
     family, engine, generation : of the store.
     tables : tables the store has.
     small : says when a view is made whether all that is loaded is little.
+    derived : tables of schema ``source`` that Python makes from loaded ones. fill : puts one there.
     """
 
     def __init__(
@@ -40,8 +42,12 @@ class Views:
         generation: int,
         tables: Iterable[str],
         small: Callable[[], bool],
+        derived: Mapping[str, Derived],
+        fill: Callable[[str, Sequence[tuple[str, str]], Iterable[Sequence[Any]]], None],
     ) -> None:
         self._con = con
+        self._derived = derived
+        self._fill = fill
         self._small = small
         self._counts: dict[str, int] = {}
         self._tables = frozenset(tables)
@@ -70,6 +76,8 @@ class Views:
             files = self._files.get(name, []) if schema == "audit" else []
             read = frozenset().union(*(query.reads for query in files))
             below = frozenset().union(*(self.tables_of(inner) for inner in read))
+            if schema == "source" and name in self._derived:
+                below = self._derived[name].tables
             self._known[relation] = frozenset({name}) if schema == "raw" else below
         return self._known[relation]
 
@@ -90,11 +98,17 @@ class Views:
         if schema == "audit" and not self._parts(name):
             lacking = sorted(self.tables_of(relation) - self._tables)
             return f"the store has no table {', '.join(lacking)}"
+        if schema == "source" and name in self._derived and (lost := self._derived[name].tables - self._tables):
+            return f"the store has no table {', '.join(sorted(lost))}"
         return None
 
     def make(self, relation: str, values: Mapping[str, Any]) -> None:
         """Make a relation of schema ``audit`` and, before it, what it reads. Others are there already or do not exist."""
         schema, _, name = relation.partition(".")
+        if schema == "source" and name in self._derived and relation not in self._made:
+            facts = self._derived[name].fill(self._con)
+            self._fill(relation, facts.columns, facts.rows)
+            self._made.add(relation)
         if schema != "audit" or name in self._made:
             return
         parts = self._parts(name)

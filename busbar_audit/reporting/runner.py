@@ -86,7 +86,7 @@ def report(
         raise UsageError("No target.", "Expected at least one store.")
     paths = books.find(notebooks)
     _require_known(paths, parameters or {})
-    every = [each for target in named for each in find_stores(target, schema=schema)]
+    every = [each for target in named for each in find_stores(target, family=family, schema=schema)]
     stores: list[Audited] = []
     with published(out) as directory, ThreadPoolExecutor(1) as beside:
         if paths:

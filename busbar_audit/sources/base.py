@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
 from busbar_audit.snapshot.integrity import ForeignKeyViolation
-from busbar_audit.stores.busbar import Generation
+from busbar_audit.stores.family import Facts, Family, Generation
 from busbar_audit.stores.probes import Probe
 from busbar_audit.stores.shapes import Difference, Shape
 from busbar_audit.warehouse import Loaded, Warehouse
@@ -18,22 +18,22 @@ from busbar_audit.warehouse import Loaded, Warehouse
 class About:
     """A store as it was recognised.
 
-    engine, generation, known : the last is the known generations in words. newest : highest of them.
+    family : of the store, on its engine.
     found, expected : shapes; expected is None where the generation is not known. differences : of the two.
     rows : table name to number of rows. unreadable : tables this role may not read, with the reason.
     bytes : size of each table on the server, where it is told.
+    facts : what the family reads beside tables, for schema ``source``.
     """
 
-    engine: str
+    family: Family
     generation: Generation
-    newest: int
-    known: str
     found: Shape
     expected: Shape | None
     differences: tuple[Difference, ...]
     rows: Mapping[str, int]
     unreadable: Mapping[str, str]
     bytes: Mapping[str, int]
+    facts: Mapping[str, Facts] = field(default_factory=dict)
 
 
 class Source(Protocol):

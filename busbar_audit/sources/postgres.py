@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from itertools import accumulate
 from typing import Any
@@ -16,26 +17,44 @@ from busbar_audit.snapshot.integrity import ForeignKeyViolation
 from busbar_audit.snapshot.postgres import PostgresSnapshot, open_postgres
 from busbar_audit.sources.base import About
 from busbar_audit.stores import busbar_pg, pg_catalog
+from busbar_audit.stores.family import Family
 from busbar_audit.stores.probes import Probe
-from busbar_audit.stores.shapes import Shape, TableShape
+from busbar_audit.stores.shapes import TableShape
 from busbar_audit.text import printable
 from busbar_audit.warehouse import BATCH_BYTES, Loaded, SourceColumn, SourceTable, Warehouse
 
+FAMILIES = (busbar_pg.FAMILY,)
+_NAMES = " or ".join(family.name for family in FAMILIES)
 CURSOR = "busbar_audit"
 _ARROW = {"text": pa.string(), "integer": pa.int64(), "blob": pa.binary(), "real": pa.float64()}
 _NUMBERS = {"integer": "q", "real": "d"}
 _LARGEST = 65536
 
 
-def find_schemas(conninfo: str) -> list[str]:
-    """Names of the schemas that hold a busbar store."""
+def find_schemas(conninfo: str, family: str | None = None) -> list[tuple[str, str]]:
+    """Schema and family of every store of a database, in this order.
+
+    Parameters
+    ----------
+    family : of this one only.
+    """
     snapshot = open_postgres(conninfo)
     try:
-        found = pg_catalog.schemas(snapshot.rows, busbar_pg.TABLES)
+        found = _stores(snapshot, family)
         snapshot.end()
     finally:
         snapshot.abandon()
-    return [schema for schema, tables in found.items() if busbar_pg.recognise(tables)]
+    return [(schema, each.name) for schema, each in found]
+
+
+def _stores(snapshot: PostgresSnapshot, family: str | None) -> list[tuple[str, Family]]:
+    names = frozenset().union(*(each.tables for each in FAMILIES))
+    return [
+        (schema, each)
+        for schema, tables in pg_catalog.schemas(snapshot.rows, names).items()
+        for each in FAMILIES
+        if family in (None, each.name) and each.recognise(tables)
+    ]
 
 
 class PostgresSource:
@@ -48,11 +67,11 @@ class PostgresSource:
     NotAStore, SnapshotError : see `open_postgres`.
     """
 
-    def __init__(self, conninfo: str, label: str, schema: str | None) -> None:
+    def __init__(self, conninfo: str, label: str, schema: str | None, family: str | None = None) -> None:
         self.snapshot: PostgresSnapshot = open_postgres(conninfo)
         try:
-            self.schema = self._schema(label, schema)
-            self.about = self._recognise()
+            self.schema, found = self._store(label, schema, family)
+            self.about = self._recognise(found)
         except BaseException:
             self.snapshot.abandon()
             raise
@@ -117,62 +136,49 @@ class PostgresSource:
             "replica": snapshot.replica,
         }
 
-    def _schema(self, label: str, named: str | None) -> str:
-        found = pg_catalog.schemas(self.snapshot.rows, busbar_pg.TABLES)
-        holding = [schema for schema, tables in found.items() if busbar_pg.recognise(tables)]
-        if named is not None:
-            if named not in holding:
-                raise UnknownFamily(
-                    f"{label}: schema {printable(named)} holds no busbar store.",
-                    f"Schemas that do: {', '.join(map(printable, holding)) or 'none'}.",
-                    "Nothing was checked.",
-                )
-            return named
-        if len(holding) > 1:
-            raise UsageError(
-                f"{label} holds {len(holding)} stores, in the schemas {', '.join(map(printable, holding))}.",
-                "Exactly one.",
-                "Name one with --schema.",
-            )
-        if not holding:
+    def _store(self, label: str, named: str | None, family: str | None) -> tuple[str, Family]:
+        every = _stores(self.snapshot, family)
+        stores = [(schema, each) for schema, each in every if named in (None, schema)]
+        told = [f"{printable(schema)} ({each.name})" for schema, each in every]
+        if not stores and named is not None:
             raise UnknownFamily(
-                f"{label}: no schema holds a busbar store.",
+                f"{label}: schema {printable(named)} holds no {family or _NAMES} store.",
+                f"Schemas that do: {', '.join(told) or 'none'}.",
+                "Nothing was checked.",
+            )
+        if not stores:
+            raise UnknownFamily(
+                f"{label}: no schema holds a {family or _NAMES} store.",
                 "Expected the tables and columns of one; names alone are not enough.",
                 "Check the database name. Nothing was checked.",
             )
-        return holding[0]
+        if len(stores) > 1:
+            raise UsageError(
+                f"{label} holds {len(stores)} stores, in the schemas {', '.join(told)}.",
+                "Exactly one.",
+                "Name one with --schema, and --family if one schema holds two.",
+            )
+        return stores[0]
 
-    def _recognise(self) -> About:
+    def _recognise(self, family: Family) -> About:
         ask, schema = self.snapshot.rows, self.schema
-        found = pg_catalog.read(ask, schema, busbar_pg.TABLES)
+        found = pg_catalog.read(ask, schema, family.tables)
         rights = pg_catalog.rights(ask, schema, found.tables, self.snapshot.role)
         unreadable = {name: right.lacking for name, right in rights.items() if right.lacking}
-        stamp = None
-        if busbar_pg.VERSIONS in found.tables and busbar_pg.VERSIONS not in unreadable:
-            stamp = self._stamp(found)
-        generation = busbar_pg.generation(found, stamp)
-        expected = busbar_pg.expected(generation.taken) if generation.taken is not None else None
-        rows = {name: self._count(name) for name in found.tables if name not in unreadable}
+        readable = replace(found, tables={name: t for name, t in found.tables.items() if name not in unreadable})
+        generation = family.generation(found, family.stamp(ask, readable, schema))
+        expected = family.expected(generation.taken) if generation.taken is not None else None
         return About(
-            busbar_pg.ENGINE,
+            family,
             generation,
-            busbar_pg.NEWEST,
-            busbar_pg.KNOWN,
             found,
             expected,
-            busbar_pg.differences(expected, found) if expected else (),
-            rows,
+            family.differences(expected, found) if expected else (),
+            {name: self._count(name) for name in readable.tables},
             unreadable,
             {name: right.bytes for name, right in rights.items()},
+            family.facts(ask, readable, schema),
         )
-
-    def _stamp(self, found: Shape) -> int | None:
-        columns = {column.name: column.type for column in found.tables[busbar_pg.VERSIONS].columns}
-        if _kind(columns.get("version", "")) != "integer":
-            return None
-        query = sql.SQL("SELECT max(version)::bigint FROM {}").format(self._named(busbar_pg.VERSIONS))
-        ((stamp,),) = self.snapshot.rows(query)
-        return stamp if stamp is None else int(stamp)
 
     def _named(self, table: str) -> sql.Identifier:
         return sql.Identifier(self.schema, table)

@@ -17,10 +17,12 @@ from busbar_audit.snapshot.sqlite import Snapshot, take_snapshot
 from busbar_audit.sources.base import About
 from busbar_audit.stores import busbar
 from busbar_audit.stores.probes import Probe, probe
-from busbar_audit.stores.shapes import Shape, TableShape, differences, read
+from busbar_audit.stores.shapes import TableShape, read
 from busbar_audit.text import printable
 from busbar_audit.warehouse import Loaded, SourceColumn, SourceTable, Warehouse, quoted
 
+FAMILIES = (busbar.FAMILY,)
+_NAMES = " or ".join(family.name for family in FAMILIES)
 _KINDS = {"INTEGER": "integer", "INT": "integer", "TEXT": "text", "BLOB": "blob", "REAL": "real"}
 
 
@@ -32,29 +34,9 @@ class SqliteSource:
     NotADatabase, UnknownFamily, SnapshotError : see their texts.
     """
 
-    def __init__(self, path: Path, label: str, directory: Path) -> None:
+    def __init__(self, path: Path, label: str, directory: Path, family: str | None = None) -> None:
         self.snapshot: Snapshot = take_snapshot(path, directory)
-        found, stamp, rows = _read(self.snapshot.path, label)
-        if not busbar.recognise(found):
-            raise UnknownFamily(
-                f"{label}: {_listing(found.tables)}.",
-                "Expected the tables and columns of a busbar store; names alone are not enough.",
-                "If this is such a store, its schema is not one known here: nothing was checked.",
-            )
-        generation = busbar.generation(found, stamp)
-        expected = busbar.expected(generation.taken) if generation.taken is not None else None
-        self.about = About(
-            busbar.ENGINE,
-            generation,
-            busbar.NEWEST,
-            busbar.KNOWN,
-            found,
-            expected,
-            differences(expected, found) if expected else (),
-            rows,
-            {},
-            {},
-        )
+        self.about = _about(self.snapshot.path, label, family)
 
     @property
     def taken_at(self) -> datetime:
@@ -88,7 +70,7 @@ class SqliteSource:
 
     def probes(self) -> list[Probe]:
         """Trials of the triggers."""
-        return list(probe(self.snapshot.path, busbar.GUARDS, frozenset(self.about.rows)))
+        return list(probe(self.snapshot.path, self.about.family.guards, frozenset(self.about.rows)))
 
     def facts(self) -> Mapping[str, Any]:
         """Journal mode and sizes of the file."""
@@ -128,20 +110,44 @@ class SqliteSource:
 
     def _known_shape(self, name: str) -> TableShape | None:
         """The table's shape in its generation, or in the newest that had it."""
-        taken = self.about.generation.taken
-        for number in [*([taken] if taken is not None else []), *range(busbar.NEWEST, 4, -1)]:
-            shape = busbar.expected(number)
+        family, taken = self.about.family, self.about.generation.taken
+        for number in [*([taken] if taken is not None else []), *range(family.newest, family.oldest - 1, -1)]:
+            shape = family.expected(number)
             if table := {**shape.optional_tables, **shape.tables}.get(name):
                 return table
         return None
 
 
-def _read(copy: Path, label: str) -> tuple[Shape, int, dict[str, int]]:
+def _about(copy: Path, label: str, wanted: str | None) -> About:
     try:
         with closing(sqlite3.connect(f"{copy.absolute().as_uri()}?mode=ro", uri=True)) as con:
             found = read(con)
-            stamp = con.execute("PRAGMA user_version").fetchone()[0]
-            return found, stamp, {name: _rows(con, name) for name in found.tables}
+            there = {name: {column.name for column in table.columns} for name, table in found.tables.items()}
+            families = [each for each in FAMILIES if each.recognise(there)]
+            family = next((each for each in families if wanted in (None, each.name)), None)
+            if family is None:
+                raise UnknownFamily(
+                    f"{label}: {_listing(found.tables)}.",
+                    f"Expected the tables and columns of a {wanted or _NAMES} store; names alone are not enough.",
+                    "If this is such a store, its schema is not one known here: nothing was checked.",
+                )
+
+            def ask(query: Any, *values: Any) -> list[tuple[Any, ...]]:
+                return con.execute(query, values).fetchall()
+
+            generation = family.generation(found, family.stamp(ask, found, ""))
+            expected = family.expected(generation.taken) if generation.taken is not None else None
+            return About(
+                family,
+                generation,
+                found,
+                expected,
+                family.differences(expected, found) if expected else (),
+                {name: _rows(con, name) for name in found.tables},
+                {},
+                {},
+                family.facts(ask, found, ""),
+            )
     except sqlite3.DatabaseError as error:
         raise NotADatabase(
             f"{label}: SQLite cannot read the schema of the copy: {error}.",

@@ -1,0 +1,3 @@
+"""The families of stores: how each is recognised, its generations, its shapes."""
+
+NAMES = ("busbar",)

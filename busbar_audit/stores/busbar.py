@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from busbar_audit.stores import busbar_shapes
+from busbar_audit.stores.family import Ask, Family, Generation, Tables
 from busbar_audit.stores.probes import Guard
-from busbar_audit.stores.shapes import Shape
+from busbar_audit.stores.shapes import Shape, differences
 
 NAME = "busbar"
 ENGINE = "sqlite"
@@ -77,29 +76,20 @@ GUARDS = (
 )
 
 
-@dataclass(frozen=True)
-class Generation:
-    """What the stamp says, what the shape says, and what the store is taken for.
-
-    stamp : PRAGMA user_version.
-    implied : the lowest generation that has all the tables found (0: older than 5).
-    taken : the generation whose rules are applied; None where the stamp is newer than known, or nothing is known.
-    """
-
-    stamp: int
-    implied: int
-    taken: int | None
+def recognise(tables: Tables) -> bool:
+    """Whether tables with these columns are those of a busbar store."""
+    matches = sum(columns <= tables.get(name, set()) for name, columns in _SIGNATURES.items())
+    return matches >= 2 or len(_ANCIENT & tables.keys()) >= 2
 
 
-def recognise(found: Shape) -> bool:
-    """Whether the tables and columns are those of a busbar store."""
-    there = {name: {column.name for column in table.columns} for name, table in found.tables.items()}
-    matches = sum(columns <= there.get(name, set()) for name, columns in _SIGNATURES.items())
-    return matches >= 2 or len(_ANCIENT & there.keys()) >= 2
+def stamp(ask: Ask, _found: Shape, _schema: str) -> int:
+    """PRAGMA user_version."""
+    return int(ask("PRAGMA user_version")[0][0])
 
 
-def generation(found: Shape, stamp: int) -> Generation:
+def generation(found: Shape, stamp: int | None) -> Generation:
     """Tell the generation from the stamp and from the shape."""
+    stamp = stamp or 0
     names = found.tables.keys()
     columns = {column.name for column in found.tables["keys"].columns} if "keys" in names else set()
     implied = 5 if "generation_hash" in columns or "audit_log" in names else 0
@@ -112,3 +102,21 @@ def generation(found: Shape, stamp: int) -> Generation:
 def expected(number: int) -> Shape:
     """The shape of a generation."""
     return busbar_shapes.expected(number)
+
+
+FAMILY = Family(
+    NAME,
+    ENGINE,
+    5,
+    NEWEST,
+    KNOWN,
+    "user_version",
+    recognise,
+    stamp,
+    generation,
+    expected,
+    differences,
+    damaged="BUS-S01",
+    always=("BUS-S01", "BUS-S02", "BUS-S03", "BUS-S05"),
+    guards=GUARDS,
+)

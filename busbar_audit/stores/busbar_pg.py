@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
+from psycopg import sql
+
 from busbar_audit.stores import busbar_pg_shapes as shapes
-from busbar_audit.stores.busbar import Generation
+from busbar_audit.stores.family import Ask, Family, Generation, Tables
 from busbar_audit.stores.shapes import Difference, Shape, TableShape
 from busbar_audit.stores.shapes import differences as compared
 
@@ -43,9 +44,20 @@ _NAMES_ONLY = frozenset(
 TABLES = frozenset(shapes.expected(NEWEST).tables) | shapes.STRANDED
 
 
-def recognise(tables: Mapping[str, set[str]]) -> bool:
+def recognise(tables: Tables) -> bool:
     """Whether tables with these columns are those of a busbar store."""
     return sum(columns <= tables.get(name, set()) for name, columns in _SIGNATURES.items()) >= 2
+
+
+def stamp(ask: Ask, found: Shape, schema: str) -> int | None:
+    """MAX(busbar_schema.version); None where there is no such table, or its column is no number."""
+    table = found.tables.get(VERSIONS)
+    types = {column.name: column.type for column in table.columns} if table else {}
+    if types.get("version") not in ("bigint", "integer", "smallint"):
+        return None
+    query = sql.SQL("SELECT max(version)::bigint FROM {}").format(sql.Identifier(schema, VERSIONS))
+    ((highest,),) = ask(query)
+    return highest if highest is None else int(highest)
 
 
 def generation(found: Shape, stamp: int | None) -> Generation:
@@ -91,3 +103,21 @@ def _as_told(table: TableShape, found: TableShape | None) -> TableShape:
         for column in table.columns
     )
     return replace(table, columns=columns)
+
+
+FAMILY = Family(
+    NAME,
+    ENGINE,
+    6,
+    NEWEST,
+    KNOWN,
+    "busbar_schema",
+    recognise,
+    stamp,
+    generation,
+    expected,
+    differences,
+    damaged="BUS-S01",
+    always=("BUS-S01", "BUS-S02", "BUS-S03", "BUS-S05"),
+    tables=TABLES,
+)
