@@ -32,6 +32,14 @@ _KEYS = (
     "next",
 )
 AREAS = {
+    "a2a": {
+        "G": "identity",
+        "M": "migration",
+        "F": "rights",
+        "L": "locks",
+        "D": "data",
+        "S": "callbacks",
+    },
     "busbar": {
         "S": "store",
         "C": "chains",
@@ -41,7 +49,7 @@ AREAS = {
         "K": "keys",
         "U": "usage",
         "D": "durability",
-    }
+    },
 }
 
 

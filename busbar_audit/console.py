@@ -14,6 +14,7 @@ from busbar_audit.findings import Outcome
 from busbar_audit.origin import origin
 from busbar_audit.queries import SEVERITIES
 from busbar_audit.store import Store
+from busbar_audit.stores import generation_name
 from busbar_audit.text import printable
 
 _QUIET_SECONDS = 2.0
@@ -64,7 +65,11 @@ def document_lines(document: Mapping[str, Any]) -> Iterator[str]:
     """The result of one store (the content of result.json), gravest first; the verdict word is the command's to print."""
     store, snapshot, requested = document["store"], document["snapshot"], document["requested"]
     number = store["generation"]
-    name = f"v{number}" if number is not None else f"of unknown generation (stamp {store['stamp']})"
+    name = (
+        generation_name(store["family"], number)
+        if number is not None
+        else f"of unknown generation (stamp {store['stamp']})"
+    )
     yield f"{store['family']} {store['engine']} {name} · {shown(store['location'])}"
     yield f"copy      {snapshot['taken_at']} {origin(snapshot)}"
     covered = document["covered"]

@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,8 @@ SMALL_BYTES = 8 << 20
 _WIDE, _WIDE_FACTOR, _MOST = 4 << 20, 50, 4 << 30
 # From so many rows on a detour by Arrow is faster than one statement a row.
 _MANY = 200
+# So many rows at a time, however many come.
+_FILLED = 20_000
 _TYPES = {"text": "VARCHAR", "integer": "BIGINT", "blob": "BLOB", "real": "DOUBLE"}
 _ROWIDS = ("rowid", "_rowid_", "oid")
 
@@ -124,7 +127,11 @@ class Warehouse:
         """Create ``relation`` with the columns (name, DuckDB type) and put the rows in."""
         declared = ", ".join(f"{quoted(name)} {kind}" for name, kind in columns)
         self.con.execute(f"CREATE OR REPLACE TABLE {relation} ({declared})")
-        data = [tuple(row) for row in rows]
+        lines = (tuple(row) for row in rows)
+        while data := list(islice(lines, _FILLED)):
+            self._add(relation, columns, data)
+
+    def _add(self, relation: str, columns: Sequence[tuple[str, str]], data: list[tuple[Any, ...]]) -> None:
         if len(data) > _MANY:
             arrived = pa.table(
                 {name: list(column) for (name, _), column in zip(columns, zip(*data, strict=True), strict=True)}
@@ -132,7 +139,7 @@ class Warehouse:
             self.con.register("arriving", arrived)
             self.con.execute(f"INSERT INTO {relation} SELECT * FROM arriving")  # noqa: S608 - names are ours
             self.con.unregister("arriving")
-        elif data:
+        else:
             marks = ", ".join(f"({', '.join('?' * len(columns))})" for _ in data)
             self.con.execute(f"INSERT INTO {relation} VALUES {marks}", [v for row in data for v in row])  # noqa: S608
 

@@ -24,7 +24,9 @@ def official() -> Any:
 
 @st.composite
 def messages(draw: st.DrawFn) -> bytes:
-    return written.said(draw(SHORT), draw(TEXT), task_id=draw(SHORT), context_id=draw(SHORT), role=draw(st.integers(0, 2)))
+    return written.said(
+        draw(SHORT), draw(TEXT), task_id=draw(SHORT), context_id=draw(SHORT), role=draw(st.integers(0, 2))
+    )
 
 
 @st.composite
@@ -65,7 +67,10 @@ def _theirs_task(official: Any, data: bytes) -> TaskPayload | None:
     except Exception:
         return None
     spoken = [*task.history, *([task.status.message] if task.status.HasField("message") else [])]
-    named, kept = ([m.message_id for m in task.history if m.message_id], [a.artifact_id for a in task.artifacts if a.artifact_id])
+    named, kept = (
+        [m.message_id for m in task.history if m.message_id],
+        [a.artifact_id for a in task.artifacts if a.artifact_id],
+    )
     return TaskPayload(
         task.id, task.context_id, task.status.state, task.status.HasField("timestamp"), task.status.timestamp.seconds,
         task.status.timestamp.nanos, len(task.history), len(task.artifacts), len(named) - len(set(named)),

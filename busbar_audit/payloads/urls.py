@@ -18,7 +18,9 @@ _SECRET = re.compile(
 _METADATA = frozenset({"metadata.google.internal", "metadata", "instance-data"})
 _METADATA_ADDRESSES = frozenset({"169.254.169.254", "169.254.170.2", "100.100.100.200", "fd00:ec2::254"})
 _INSIDE = (".internal", ".local", ".localhost", ".lan", ".home", ".corp", ".intranet", ".svc", ".home.arpa")
-_SCHEMES = frozenset({"http", "https", "ws", "wss", "ftp", "ftps", "file", "grpc", "grpcs", "unix", "amqp", "kafka", "gopher"})
+_SCHEMES = frozenset(
+    {"http", "https", "ws", "wss", "ftp", "ftps", "file", "grpc", "grpcs", "unix", "amqp", "kafka", "gopher"}
+)
 _SHARED = ipaddress.ip_network("100.64.0.0/10")
 
 
@@ -26,14 +28,15 @@ _SHARED = ipaddress.ip_network("100.64.0.0/10")
 class Callback:
     """What may be told of a URL.
 
-    scheme : in lower case, "other" for an uncommon one, "" where the text is no URL. host : in lower case, "" where it cannot be read as one.
-    place : public, loopback, metadata, link-local, private, single label, internal name, or unreadable.
+    scheme : in lower case, "other" for an uncommon one, "" where the text is no URL.
+    host : in lower case, "" where it cannot be read as one.
+    reach : public, loopback, metadata, link-local, private, single label, internal name, or unreadable.
     userinfo : a user name or password stands before the host. secret_query : a parameter that looks like a secret.
     """
 
     scheme: str
     host: str
-    place: str
+    reach: str
     userinfo: bool
     secret_query: bool
 

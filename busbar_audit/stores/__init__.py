@@ -1,3 +1,12 @@
 """The families of stores: how each is recognised, its generations, its shapes."""
 
-NAMES = ("busbar",)
+from busbar_audit.stores import a2a_shapes
+
+NAMES = ("a2a", "busbar")
+JAVA = 20
+_NAMED = {"a2a": {**a2a_shapes.NAMES, JAVA: "a2a-java"}}
+
+
+def generation_name(family: str, number: int) -> str:
+    """What a generation is called: by its number, or by a name where the product gives it none."""
+    return _NAMED.get(family, {}).get(number, f"v{number}")

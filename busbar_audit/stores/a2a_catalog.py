@@ -47,9 +47,11 @@ RELATIONS: Mapping[str, Columns] = {
     "siblings": _columns(schema_name=_T, here=_B, product=_T),
 }  # fmt: skip
 
-_OID = "(SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = %(schema)s AND c.relname = {})"
-_TASKS_OID, _CONFIGS_OID = _OID.format("%(tasks)s"), _OID.format("%(configs)s")
-
+_OIDS = """
+SELECT (SELECT c.oid FROM pg_class c WHERE c.relnamespace = n.oid AND c.relname = %(tasks)s),
+    (SELECT c.oid FROM pg_class c WHERE c.relnamespace = n.oid AND c.relname = %(configs)s)
+FROM pg_namespace n WHERE n.nspname = %(schema)s
+"""
 _RELATIONS = """
 SELECT c.relname, c.relkind::text, c.relpersistence::text, c.relispartition,
     EXISTS (SELECT FROM pg_inherits i WHERE c.oid IN (i.inhrelid, i.inhparent)),
@@ -58,8 +60,8 @@ FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = %(schema)s AND c.relname IN (%(tasks)s, %(configs)s) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
 ORDER BY 1
 """
-_FUNCTIONS = f"""
-WITH store AS (SELECT {_TASKS_OID} AS tasks, {_CONFIGS_OID} AS configs)
+_FUNCTIONS = """
+WITH store AS (SELECT %(tasks_oid)s::oid AS tasks, %(configs_oid)s::oid AS configs)
 SELECT p.proname, n.nspname, n.nspname = %(schema)s,
     p.proname <> ALL (%(helpers)s) OR (p.prokind = 'f'
         AND pg_get_function_identity_arguments(p.oid) ~ CASE p.proname WHEN %(push_lock)s THEN '^([^ ]+ )?text$' ELSE '^$' END),
@@ -80,20 +82,22 @@ JOIN pg_roles o ON o.oid = p.proowner
 LEFT JOIN pg_class c ON c.oid = s.configs
 LEFT JOIN pg_description d ON d.objoid = p.oid AND d.classoid = 'pg_proc'::regclass AND d.objsubid = 0
 WHERE (n.nspname = %(schema)s AND p.proname = ANY (%(helpers)s))
-    OR p.oid IN (SELECT t.tgfoid FROM pg_trigger t WHERE t.tgrelid = s.tasks AND t.tgname = ANY (%(triggers)s) AND NOT t.tgisinternal)
+    OR p.oid IN (SELECT t.tgfoid FROM pg_trigger t
+        WHERE t.tgrelid = s.tasks AND t.tgname = ANY (%(triggers)s) AND NOT t.tgisinternal)
 ORDER BY 1, 2, 5
 """
-_TRIGGERS = f"""
-SELECT c.relname, t.tgname, p.proname, n.nspname = %(schema)s, t.tgtype::int, t.tgenabled::text, t.tgqual IS NOT NULL, t.tgnargs::int
+_TRIGGERS = """
+SELECT c.relname, t.tgname, p.proname, n.nspname = %(schema)s, t.tgtype::int, t.tgenabled::text,
+    t.tgqual IS NOT NULL, t.tgnargs::int
 FROM pg_trigger t
 JOIN pg_class c ON c.oid = t.tgrelid
 JOIN pg_proc p ON p.oid = t.tgfoid
 JOIN pg_namespace n ON n.oid = p.pronamespace
-WHERE NOT t.tgisinternal AND t.tgrelid IN ({_TASKS_OID}, {_CONFIGS_OID})
+WHERE NOT t.tgisinternal AND t.tgrelid IN (%(tasks_oid)s::oid, %(configs_oid)s::oid)
 ORDER BY 1, 2
 """
-_ACL = f"""
-WITH store AS (SELECT {_TASKS_OID} AS tasks), objects AS (
+_ACL = """
+WITH store AS (SELECT %(tasks_oid)s::oid AS tasks), objects AS (
     SELECT c.relname::text AS name, c.relowner AS owner, coalesce(c.relacl, acldefault('r', c.relowner)) AS acl
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE n.nspname = %(schema)s AND c.relname IN (%(tasks)s, %(configs)s)
@@ -107,14 +111,15 @@ WITH store AS (SELECT {_TASKS_OID} AS tasks), objects AS (
 SELECT DISTINCT o.name, coalesce(r.rolname, 'PUBLIC'), a.privilege_type, a.grantee = o.owner, coalesce(r.rolsuper, false),
     coalesce(r.rolcanlogin, false),
     CASE WHEN a.grantee <> 0 THEN has_table_privilege(a.grantee, s.tasks, 'SELECT')
-        ELSE EXISTS (SELECT FROM pg_class c, aclexplode(c.relacl) x WHERE c.oid = s.tasks AND x.grantee = 0 AND x.privilege_type = 'SELECT') END
+        ELSE EXISTS (SELECT FROM pg_class c, aclexplode(c.relacl) x
+            WHERE c.oid = s.tasks AND x.grantee = 0 AND x.privilege_type = 'SELECT') END
 FROM store s CROSS JOIN objects o CROSS JOIN aclexplode(o.acl) a LEFT JOIN pg_roles r ON r.oid = a.grantee
 WHERE a.grantee = 0 OR r.oid IS NOT NULL
 ORDER BY 1, 2, 3
 """
 # What a role or database sets is told by pg_db_role_setting; pg_settings tells what comes from elsewhere.
-_SETTINGS = f"""
-WITH store AS (SELECT {_TASKS_OID} AS tasks), named AS (
+_SETTINGS = """
+WITH store AS (SELECT %(tasks_oid)s::oid AS tasks), named AS (
     SELECT CASE WHEN d.setrole = 0 THEN 'database' WHEN d.setdatabase = 0 THEN 'role' ELSE 'role in this database' END AS level,
         r.rolname, r.oid, split_part(u.setting, '=', 1) AS name, substr(u.setting, strpos(u.setting, '=') + 1) AS value
     FROM pg_db_role_setting d CROSS JOIN unnest(d.setconfig) AS u (setting) LEFT JOIN pg_roles r ON r.oid = d.setrole
@@ -128,10 +133,11 @@ SELECT level, rolname, name, value, oid IS NULL OR coalesce(has_table_privilege(
     OR EXISTS (SELECT FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = %(schema)s
         AND p.proname = %(push_lock)s AND has_function_privilege(named.oid, p.oid, 'EXECUTE'))
 FROM named CROSS JOIN store
-WHERE name IN ('default_transaction_isolation', 'session_replication_role', 'lock_timeout', 'idle_in_transaction_session_timeout')
+WHERE name IN ('default_transaction_isolation', 'session_replication_role', 'lock_timeout',
+    'idle_in_transaction_session_timeout')
 ORDER BY 1, 2, 3
 """
-_DEFAULTS = f"""
+_DEFAULTS = """
 SELECT c.relname, a.attname, s.relname, n.nspname = %(schema)s
 FROM pg_attrdef f
 JOIN pg_class c ON c.oid = f.adrelid
@@ -139,28 +145,28 @@ JOIN pg_attribute a ON a.attrelid = f.adrelid AND a.attnum = f.adnum
 JOIN pg_depend d ON d.classid = 'pg_attrdef'::regclass AND d.objid = f.oid AND d.refclassid = 'pg_class'::regclass
 JOIN pg_class s ON s.oid = d.refobjid AND s.relkind = 'S'
 JOIN pg_namespace n ON n.oid = s.relnamespace
-WHERE f.adrelid IN ({_TASKS_OID}, {_CONFIGS_OID})
+WHERE f.adrelid IN (%(tasks_oid)s::oid, %(configs_oid)s::oid)
 ORDER BY 1, 2, 3
 """
-_COLUMN_DEFAULTS = f"""
+_COLUMN_DEFAULTS = """
 SELECT c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, pg_get_expr(d.adbin, d.adrelid)
 FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
-WHERE a.attrelid IN ({_TASKS_OID}, {_CONFIGS_OID}) AND a.attnum > 0 AND NOT a.attisdropped
+WHERE a.attrelid IN (%(tasks_oid)s::oid, %(configs_oid)s::oid) AND a.attnum > 0 AND NOT a.attisdropped
 ORDER BY 1, 2
 """
-_REFERENCES = f"""
+_REFERENCES = """
 SELECT conname, CASE confdeltype WHEN 'c' THEN 'cascade' WHEN 'n' THEN 'set null' WHEN 'd' THEN 'set default'
     WHEN 'r' THEN 'restrict' ELSE 'no action' END, convalidated
-FROM pg_constraint WHERE contype = 'f' AND conrelid = {_CONFIGS_OID} AND confrelid = {_TASKS_OID} ORDER BY 1
+FROM pg_constraint WHERE contype = 'f' AND conrelid = %(configs_oid)s::oid AND confrelid = %(tasks_oid)s::oid ORDER BY 1
 """
 _PUBLICATIONS = """
 SELECT pubname, bool_or(tablename = %(tasks)s), bool_or(tablename = %(configs)s) FROM pg_publication_tables
 WHERE schemaname = %(schema)s AND tablename IN (%(tasks)s, %(configs)s) GROUP BY 1 ORDER BY 1
 """
-_INDEXES = f"""
+_INDEXES = """
 SELECT c.relname, x.relname, pg_get_indexdef(i.indexrelid), i.indisvalid
 FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid JOIN pg_class x ON x.oid = i.indexrelid
-WHERE i.indrelid IN ({_TASKS_OID}, {_CONFIGS_OID}) ORDER BY 1, 2
+WHERE i.indrelid IN (%(tasks_oid)s::oid, %(configs_oid)s::oid) ORDER BY 1, 2
 """
 _SIBLINGS = """
 SELECT n.nspname, n.nspname = %(schema)s, CASE WHEN bool_or(a.attname = 'task_proto') OR NOT bool_or(a.attname = 'task_data')
@@ -187,7 +193,7 @@ _QUERIES = {
 
 def read(rows: Rows, schema: str) -> dict[str, list[tuple[Any, ...]]]:
     """Read every relation of `RELATIONS` for the store in one schema."""
-    named = {
+    named: dict[str, Any] = {
         "schema": schema,
         "tasks": TASKS,
         "configs": CONFIGS,
@@ -195,6 +201,7 @@ def read(rows: Rows, schema: str) -> dict[str, list[tuple[Any, ...]]]:
         "helpers": list(bodies.HELPERS),
         "triggers": list(bodies.TRIGGERS),
     }
+    ((named["tasks_oid"], named["configs_oid"]),) = rows(_OIDS, named)
     found = {relation: rows(query, named) for relation, query in _QUERIES.items()}
     found["functions"] = [_function(row, schema) for row in rows(_FUNCTIONS, named)]
     return found

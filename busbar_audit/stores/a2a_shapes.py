@@ -16,6 +16,7 @@ from sqlalchemy import (
     TEXT,
     TIMESTAMP,
     Column,
+    ColumnElement,
     ForeignKeyConstraint,
     Index,
     MetaData,
@@ -116,6 +117,7 @@ def _tasks(meta: MetaData, generation: int, schema: str | None) -> None:
     columns += [_column("task_proto", BYTEA()), _column("updated_at", TIMESTAMP(timezone=True), "now()")]
     table = Table(TASKS, meta, *columns, PrimaryKeyConstraint("id", name=f"{TASKS}_pkey"))
     c = table.c
+    tail: tuple[ColumnElement[Any], ...]
     if generation == 1:
         tail = (c.status_seconds.desc(), c.status_nanos.desc(), c.id.desc())
         Index("idx_a2a_tasks_updated", *tail)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,10 +31,10 @@ class Generation:
 
 @dataclass(frozen=True)
 class Facts:
-    """A table of schema ``source``: columns as (name, DuckDB type), and rows."""
+    """A table of schema ``source``: columns as (name, DuckDB type), and rows; an iterator of rows is used once."""
 
     columns: Sequence[tuple[str, str]]
-    rows: Sequence[Sequence[Any]]
+    rows: Iterable[Sequence[Any]]
 
 
 @dataclass(frozen=True)

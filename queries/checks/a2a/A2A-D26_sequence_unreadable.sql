@@ -1,0 +1,13 @@
+-- code: A2A-D26
+-- title: A sequence that this role may not read
+-- severity: medium
+-- applies: a2a postgres 2-14
+-- params: none
+-- outcome: could_not_run
+-- examines: source.sequences
+-- proves: The role lacks SELECT on a sequence of the store.
+-- does not prove: Anything about the sequence.
+-- meaning: Whether the next rows repeat values (A2A-D14) was not looked at.
+-- next: Grant the right that is named.
+SELECT table_name AS subject, name AS place, CAST(NULL AS BIGINT) AS first_seq, CAST(NULL AS BIGINT) AS last_seq, 1 AS records, 'permission denied; GRANT SELECT ON SEQUENCE ' || place || ' TO the role of the audit' AS detail FROM source.sequences WHERE NOT readable
+ORDER BY subject, place, first_seq, last_seq, detail
