@@ -38,6 +38,7 @@ def audit(
     progress: Progress | None = None,
     fast: bool = True,
     restart: Sequence[RestartRow] | None = None,
+    parameters: Mapping[str, Any] | None = None,
 ) -> Result:
     """Audit an opened store.
 
@@ -47,6 +48,7 @@ def audit(
     as_of : the clock of all checks, an aware datetime or unix seconds; by default the time of the copy.
     fail_on : severity from which a finding makes the verdict `findings`.
     progress : called with a line of text at each longer step.
+    parameters : values for parameters of checks, by name, in place of their defaults.
     restart : rows of the copies of a restart proof; without them its checks do not apply.
     fast : let the fast verifier clear whole call chains; without it SQL recomputes every digest.
 
@@ -65,7 +67,7 @@ def audit(
     begun = datetime.now(UTC)
     selected, left_out = checks.select(store, only, skip)
     clock = _seconds(store.source.taken_at if as_of is None else as_of)
-    values: dict[str, Any] = {"as_of": clock}
+    values: dict[str, Any] = {**(parameters or {}), "as_of": clock}
     if restart is not None:
         values["--restart-proof"] = True
     store.warehouse.fill(

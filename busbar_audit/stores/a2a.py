@@ -148,7 +148,6 @@ def facts(ask: Ask, readable: Shape, schema: str) -> Mapping[str, Facts]:
         (("tasks", "VARCHAR"), ("configs", "VARCHAR"), ("fit", "BOOLEAN")),
         [_classes(told["column_defaults"])],
     )
-    told["accepted_bodies"] = Facts((("name", "VARCHAR"), ("digest", "VARCHAR")), [])
     return told
 
 

@@ -2,7 +2,7 @@
 -- title: A helper's body is not the one of its generation
 -- severity: critical
 -- applies: a2a postgres 11-14
--- params: none
+-- params: accepted_bodies varchar = none
 -- examines: source.functions
 -- proves: The normalised text of the helper has another digest than any known of the generation its marker names.
 -- does not prove: Malice: an edit by hand looks the same. Digests of v1 to v3 were taken from their manuals and are
@@ -19,5 +19,5 @@ SELECT 'functions' AS subject, s.name AS place, CAST(NULL AS BIGINT) AS first_se
     CASE WHEN s.due = 14 THEN 'critical' ELSE 'high' END AS severity
 FROM said AS s
 WHERE NOT list_contains(s.generations, s.due)
-    AND NOT EXISTS (SELECT 1 FROM source.accepted_bodies AS a WHERE a.name = s.name AND a.digest = s.digest)
+    AND NOT contains($accepted_bodies, s.digest)
 ORDER BY subject, place, first_seq, last_seq, detail
