@@ -13,12 +13,14 @@ import duckdb
 
 from busbar_audit import checks, queries
 from busbar_audit.checks import Check
-from busbar_audit.errors import AuditError, UsageError
+from busbar_audit.errors import AuditError, UnknownCheck, UsageError
 from busbar_audit.findings import CheckResult, Outcome
+from busbar_audit.policy import Acceptance, Policy
 from busbar_audit.queries import SEVERITIES
 from busbar_audit.result import ChainLine, Result
 from busbar_audit.snapshot.integrity import ForeignKeyViolation
 from busbar_audit.store import Store
+from busbar_audit.text import printable
 from busbar_audit.verdict import AccountLine, judge
 
 _TEXT = "VARCHAR"
@@ -38,7 +40,7 @@ def audit(
     progress: Progress | None = None,
     fast: bool = True,
     restart: Sequence[RestartRow] | None = None,
-    parameters: Mapping[str, Any] | None = None,
+    policy: Policy | None = None,
 ) -> Result:
     """Audit an opened store.
 
@@ -48,8 +50,8 @@ def audit(
     as_of : the clock of all checks, an aware datetime or unix seconds; by default the time of the copy.
     fail_on : severity from which a finding makes the verdict `findings`.
     progress : called with a line of text at each longer step.
-    parameters : values for parameters of checks, by name, in place of their defaults.
     restart : rows of the copies of a restart proof; without them its checks do not apply.
+    policy : what the operator declares, see `read_policy`.
     fast : let the fast verifier clear whole call chains; without it SQL recomputes every digest.
 
     Returns
@@ -59,7 +61,7 @@ def audit(
     Raises
     ------
     UnknownCheck : a word in `only` or `skip` is neither a code nor an area.
-    UsageError : `fail_on` is no severity.
+    UsageError : `fail_on` is no severity, or the policy accepts findings of a check that does not exist.
     """
     if fail_on not in SEVERITIES:
         raise UsageError(f"--fail-on {fail_on!r}.", f"Expected one of {', '.join(SEVERITIES)}.")
@@ -67,7 +69,9 @@ def audit(
     begun = datetime.now(UTC)
     selected, left_out = checks.select(store, only, skip)
     clock = _seconds(store.source.taken_at if as_of is None else as_of)
-    values: dict[str, Any] = {**(parameters or {}), "as_of": clock}
+    policy = policy or Policy()
+    accepted = _in_force(policy, clock)
+    values: dict[str, Any] = {"as_of": clock, **policy.values(clock)}
     if restart is not None:
         values["--restart-proof"] = True
     store.warehouse.fill(
@@ -76,7 +80,7 @@ def audit(
         restart or (),
     )
 
-    run = _Run(store, selected, values, say, fast)
+    run = _Run(store, selected, values, say, fast, accepted)
     results = run.results()
     say("settling the account")
     account = _account(store, selected, results, run.not_loaded)
@@ -84,6 +88,8 @@ def audit(
     evidence = None if chains is None else sum(line.records for line in chains)
     if tables := store.source.about.family.evidence:
         evidence = sum(line.examined for line in account if line.table in tables)
+    if policy.expect_empty and evidence == 0:
+        evidence = None
     verdict, reasons = judge(results, account, fail_on, evidence, store.source.about.family.evidence_kind)
     return Result(
         store=store,
@@ -96,6 +102,7 @@ def audit(
             "as_of": _iso(clock),
             "fail_on": fail_on,
             "checks": [check.code for check in selected],
+            "policy": policy.sha256 or None,
         },
         left_out=[check.code for check in left_out],
         account=account,
@@ -104,6 +111,22 @@ def audit(
         verdict=verdict,
         reasons=reasons,
     )
+
+
+def _in_force(policy: Policy, as_of: int) -> dict[str, list[Acceptance]]:
+    """Acceptances by code, those that have ended left out."""
+    known = {check.code for check in checks.catalogue()}
+    found: dict[str, list[Acceptance]] = {}
+    for each in policy.accepted:
+        if each.code not in known:
+            raise UnknownCheck(
+                f"The policy accepts findings of {printable(each.code)}.",
+                "Expected the code of a check.",
+                "`busbar-audit checks` lists them.",
+            )
+        if each.holds(as_of):
+            found.setdefault(each.code, []).append(each)
+    return found
 
 
 def _seconds(moment: datetime | int) -> int:
@@ -124,9 +147,16 @@ class _Run:
     """The steps of one audit, in their order."""
 
     def __init__(
-        self, store: Store, selected: Sequence[Check], values: Mapping[str, Any], say: Progress, fast: bool
+        self,
+        store: Store,
+        selected: Sequence[Check],
+        values: Mapping[str, Any],
+        say: Progress,
+        fast: bool,
+        accepted: Mapping[str, Sequence[Acceptance]],
     ) -> None:
         self.store, self.selected, self.values, self.say, self.fast = store, selected, values, say, fast
+        self.accepted = accepted
         self.sound = False
         self.tables = self._tables()
         self.not_loaded: dict[str, AuditError] = {}
@@ -176,7 +206,7 @@ class _Run:
                 return checks.result(check, Outcome.COULD_NOT_RUN, reason)
         elif not self.sound and check.code != family.damaged:
             return checks.result(check, Outcome.COULD_NOT_RUN, damaged)
-        return checks.run(check, store, store.views, self.values)
+        return checks.run(check, store, store.views, self.values, self.accepted.get(check.code, ()))
 
     def _tables(self) -> list[str]:
         store = self.store

@@ -13,7 +13,8 @@ import duckdb
 
 from busbar_audit import queries
 from busbar_audit.errors import AuditError, QueryFileError, UnknownCheck
-from busbar_audit.findings import COLUMNS, CheckResult, Finding, Outcome
+from busbar_audit.findings import COLUMNS, Accepted, CheckResult, Finding, Outcome
+from busbar_audit.policy import Acceptance
 from busbar_audit.queries import Query
 from busbar_audit.store import Store
 from busbar_audit.views import Views
@@ -142,12 +143,15 @@ def _named(word: str) -> str:
     return word.upper() if "-" in word else word.lower()
 
 
-def run(check: Check, store: Store, views: Views, values: Mapping[str, Any]) -> CheckResult:
+def run(
+    check: Check, store: Store, views: Views, values: Mapping[str, Any], accepted: Sequence[Acceptance] = ()
+) -> CheckResult:
     """Run one check; what it found, if anything, is afterwards in the table ``findings."<code>"``.
 
     Parameters
     ----------
     values : parameters of the run by name; a query's own default stands in for the others.
+    accepted : findings of this check that a policy lets be; they are counted apart and left out of the table.
     """
     started = time.perf_counter()
 
@@ -165,7 +169,7 @@ def run(check: Check, store: Store, views: Views, values: Mapping[str, Any]) -> 
         for relation in sorted(check.relations()):
             views.make(relation, values)
         examined = views.count(check.examines)
-        found = _findings(check, store.con, values)
+        found = _findings(check, store.con, values, accepted)
     except duckdb.InterruptException:
         raise  # somebody stopped the run; that is no answer of this check
     except (duckdb.Error, AuditError) as error:
@@ -180,7 +184,7 @@ def run(check: Check, store: Store, views: Views, values: Mapping[str, Any]) -> 
         return ended(Outcome.COULD_NOT_RUN, gone, examined)
     if not examined:
         return ended(Outcome.NOTHING_TO_CHECK, f"{check.examines} has no row")
-    return ended(Outcome.PASS, "", examined)
+    return ended(Outcome.PASS, "", examined, accepted=found["accepted"])
 
 
 def result(check: Check, outcome: Outcome, reason: str, **more: Any) -> CheckResult:
@@ -204,6 +208,7 @@ def result(check: Check, outcome: Outcome, reason: str, **more: Any) -> CheckRes
         header["meaning"],
         header["proves"],
         header["next"],
+        tuple(more.get("accepted", ())),
     )
 
 
@@ -227,16 +232,19 @@ def _lacking(store: Store, tables: Collection[str]) -> str:
     return "; ".join(f"not checked: {', '.join(names)}, {why}" for why, names in reasons.items())
 
 
-def _findings(check: Check, con: duckdb.DuckDBPyConnection, values: Mapping[str, Any]) -> dict[str, Any]:
+def _findings(
+    check: Check, con: duckdb.DuckDBPyConnection, values: Mapping[str, Any], accepted: Sequence[Acceptance]
+) -> dict[str, Any]:
     table, bound = f'findings."{check.code}"', check.query.bind(values)
     found = con.execute(check.query.sql, bound)
     names = [column[0] for column in found.description or ()]
     if tuple(names[: len(COLUMNS)]) != COLUMNS:
         raise QueryFileError(f"{check.query.path}: columns {names}", f"Expected {COLUMNS} first.")
     if found.fetchone() is None:
-        return {"findings": 0, "counts": {}, "samples": []}
+        return {"findings": 0, "counts": {}, "samples": [], "accepted": ()}
     # Only now is it worth a table: most checks find nothing, and a table costs a commit.
     con.execute(f"CREATE OR REPLACE TABLE {table} AS {check.query.sql}", bound)
+    let_be = tuple(_let_be(con, table, each) for each in accepted)
     severity = "severity" if "severity" in names else f"'{check.severity}'"
     counts = dict(
         con.execute(f"SELECT {severity}, count(*) FROM {table} GROUP BY 1 ORDER BY 1").fetchall()  # noqa: S608
@@ -248,4 +256,11 @@ def _findings(check: Check, con: duckdb.DuckDBPyConnection, values: Mapping[str,
     for row in rows:
         told = dict(zip(names, row, strict=True))
         samples.append(Finding.of(check.code, told.pop("severity", check.severity), told))
-    return {"findings": sum(counts.values()), "counts": counts, "samples": samples}
+    return {"findings": sum(counts.values()), "counts": counts, "samples": samples, "accepted": let_be}
+
+
+def _let_be(con: duckdb.DuckDBPyConnection, table: str, accepted: Acceptance) -> Accepted:
+    """Take out of the findings what is accepted, and count it."""
+    sql = f"DELETE FROM {table} WHERE place = $place AND ($subject IS NULL OR subject = $subject)"  # noqa: S608 - our code
+    row = con.execute(sql, {"place": accepted.place, "subject": accepted.subject}).fetchone()
+    return Accepted(accepted, int(row[0]) if row else 0)

@@ -19,6 +19,7 @@ from busbar_audit import checks as checking
 from busbar_audit import console, exits
 from busbar_audit.auditing import audit as run_audit
 from busbar_audit.errors import ReportError, UsageError
+from busbar_audit.policy import read_policy
 from busbar_audit.result import run_dict, version
 from busbar_audit.store import find_stores, open_store
 from busbar_audit.target import parse_target
@@ -46,6 +47,9 @@ SchemaOption = Annotated[
 ]
 OnlyOption = Annotated[list[str] | None, typer.Option("--only", metavar="CODE|AREA", help="Run only these checks.")]
 SkipOption = Annotated[list[str] | None, typer.Option("--skip", metavar="CODE|AREA", help="Leave these checks out.")]
+PolicyOption = Annotated[
+    Path | None, typer.Option("--policy", metavar="FILE", help="What is declared of the store: a TOML file.")
+]
 FamilyOption = Annotated[str | None, typer.Option("--family", help="Accept only this family of stores.")]
 AsOfOption = Annotated[
     str | None, typer.Option("--as-of", metavar="TIME", help="The clock of all checks (ISO 8601 with zone).")
@@ -132,6 +136,7 @@ def audit(
     skip: SkipOption = None,
     family: FamilyOption = None,
     schema: SchemaOption = None,
+    policy: PolicyOption = None,
     as_of: AsOfOption = None,
     fail_on: FailOnOption = "medium",
     out: Annotated[
@@ -140,12 +145,21 @@ def audit(
     as_json: JsonOption = False,
 ) -> int:
     """Audit a store. The last line is one word: clean, findings or inconclusive."""
+    declared = read_policy(policy) if policy is not None else None
     with console.progress() as say, ExitStack() as stack:
         results = []
         for each in find_stores(target, family=family, schema=schema):
             store = stack.enter_context(open_store(each, family=family, progress=say))
             results.append(
-                run_audit(store, only=only or (), skip=skip or (), as_of=_moment(as_of), fail_on=fail_on, progress=say)
+                run_audit(
+                    store,
+                    only=only or (),
+                    skip=skip or (),
+                    as_of=_moment(as_of),
+                    fail_on=fail_on,
+                    progress=say,
+                    policy=declared,
+                )
             )
         document = run_dict(results)
         if out is not None:
@@ -198,6 +212,7 @@ def report(
     skip: SkipOption = None,
     family: FamilyOption = None,
     schema: SchemaOption = None,
+    policy: PolicyOption = None,
     as_of: AsOfOption = None,
     fail_on: FailOnOption = "medium",
     as_json: JsonOption = False,
@@ -214,6 +229,7 @@ def report(
             schema=schema,
             only=only or (),
             skip=skip or (),
+            policy=policy,
             as_of=_moment(as_of),
             fail_on=fail_on,
             progress=say,

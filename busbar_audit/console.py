@@ -93,6 +93,8 @@ def document_lines(document: Mapping[str, Any]) -> Iterator[str]:
         yield "findings  " + ", ".join(f"{total[s]:,} {s}" for s in SEVERITIES if total[s])
         for check in sorted(found, key=lambda c: (SEVERITIES.index(c["severity"]), c["code"])):
             yield from _finding_lines(check)
+    for each in document["accepted"]:
+        yield f"accepted  {each['findings']} of {each['code']} at {shown(each['place'])}: {shown(each['reason'])}"
     yield from _not_checked_lines(document["checks"])
     yield f"verdict   {'; '.join(document['reasons'])}"
 

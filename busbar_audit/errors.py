@@ -3,6 +3,7 @@
 AuditError                     exit 3 unless a subclass says otherwise
 ├── UsageError                 exit 2: the call's words are off
 │   ├── TargetNotFound         the path named does not exist
+│   ├── PolicyError            the policy file cannot be read, or says what is not known
 │   └── UnknownCheck           no check or area of that name
 ├── NotAStore                  exit 3: the target is there, but no store can be read from it
 │   ├── NotADatabase           not SQLite, encrypted, or cut short
@@ -44,6 +45,10 @@ class UsageError(AuditError):
 
 class TargetNotFound(UsageError):
     """The path named does not exist; it is never created."""
+
+
+class PolicyError(UsageError):
+    """The policy file cannot be read, or says what is not known here."""
 
 
 class UnknownCheck(UsageError):

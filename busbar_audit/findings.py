@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from busbar_audit.policy import Acceptance
 from busbar_audit.queries import SEVERITIES
 
 # The columns every check returns first; further ones are evidence.
@@ -100,10 +101,19 @@ def exact(value: Any) -> Any:
 
 
 @dataclass(frozen=True)
+class Accepted:
+    """An acceptance of the policy that was in force, and how many findings it took out."""
+
+    acceptance: Acceptance
+    findings: int
+
+
+@dataclass(frozen=True)
 class CheckResult:
     """The end of one check.
 
     examined : rows looked at. findings : exact number. samples : the first of them in the check's order.
+    accepted : what the policy lets be, which is in none of these numbers.
     counts : findings by severity. severity : the gravest found, else the check's own.
     """
 
@@ -121,6 +131,7 @@ class CheckResult:
     meaning: str
     proves: str
     next: str
+    accepted: tuple[Accepted, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """For result.json."""
@@ -132,6 +143,7 @@ class CheckResult:
             "reason": self.reason,
             "examined": exact(self.examined),
             "findings": exact(self.findings),
+            "accepted": exact(sum(each.findings for each in self.accepted)),
             "by_severity": dict(self.counts),
             "samples": [sample.as_dict() for sample in self.samples],
             "seconds": round(self.seconds, 6),

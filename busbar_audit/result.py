@@ -194,6 +194,17 @@ class Result:
                 "sha256": _chains_digest(self.chains),
             },
             "checks": [r.as_dict() for r in self.results],
+            "accepted": [
+                {
+                    "code": r.code,
+                    "subject": each.acceptance.subject,
+                    "place": printable(each.acceptance.place),
+                    "reason": printable(each.acceptance.reason),
+                    "findings": each.findings,
+                }
+                for r in self.results
+                for each in r.accepted
+            ],
             "witness": None,
             "verdict": str(self.verdict),
             "reasons": list(self.reasons),

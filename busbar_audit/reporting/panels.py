@@ -147,6 +147,9 @@ def _not_looked_at(document: Document) -> list[tuple[str, str]]:
     left_out = document["covered"]["not_selected"]
     if left_out:
         items.append(("Not selected", _checks(len(left_out))))
+    for each in document["accepted"]:
+        where = f"{number(each['findings'])} of {each['code']} at {text(each['place'])}: {text(each['reason'])}"
+        items.append(("Accepted by the policy", where))
     reasons: Counter[str] = Counter()
     for line in document["account"]:
         reasons.update({reason: int(count) for reason, count in line["not_examined"].items()})

@@ -13,6 +13,7 @@ from typing import Any
 
 from busbar_audit.auditing import audit
 from busbar_audit.errors import UsageError
+from busbar_audit.policy import read_policy
 from busbar_audit.reporting import notebooks as books
 from busbar_audit.reporting.outputs import Audited, folder_of, verdict_over, write_folder, write_tables
 from busbar_audit.reporting.publish import published
@@ -52,6 +53,7 @@ def report(
     parameters: Mapping[str, Any] | None = None,
     family: str | None = None,
     schema: str | None = None,
+    policy: Named | None = None,
     only: Collection[str] = (),
     skip: Collection[str] = (),
     as_of: datetime | int | None = None,
@@ -68,6 +70,7 @@ def report(
     notebooks : by number, name or path; all of ours by default, none for an empty list.
     parameters : for notebooks; each name has to be a parameter of every notebook that runs.
     family, schema, only, skip, as_of, fail_on : as for `find_stores`, `open_store` and `audit`.
+    policy : a file for `read_policy`.
     start_timeout, cell_timeout : seconds for a kernel to start, and for each cell.
     progress : called with a line of text at each longer step.
 
@@ -84,6 +87,7 @@ def report(
     named = [targets] if isinstance(targets, str | os.PathLike) else list(targets)
     if not named:
         raise UsageError("No target.", "Expected at least one store.")
+    declared = read_policy(policy) if policy is not None else None
     paths = books.find(notebooks)
     _require_known(paths, parameters or {})
     every = [each for target in named for each in find_stores(target, family=family, schema=schema)]
@@ -94,10 +98,12 @@ def report(
         for number, target in enumerate(every, start=1):
             with open_store(target, family=family, progress=progress) as store:
                 folder = folder_of(number, len(every), store.family)
-                result = audit(store, only=only, skip=skip, as_of=as_of, fail_on=fail_on, progress=progress)
+                result = audit(
+                    store, only=only, skip=skip, as_of=as_of, fail_on=fail_on, progress=progress, policy=declared
+                )
                 write_tables(result, directory / folder)
                 document = result.as_dict()
-                given = {**_own_parameters(store, document, as_of), **(parameters or {})}
+                given = {**_own_parameters(store, document, as_of, policy), **(parameters or {})}
                 ran: list[books.NotebookRun] = []
                 if paths:
                     say(f"running {len(paths)} notebook(s)")
@@ -140,9 +146,13 @@ def prepare(result: Result, document: Mapping[str, Any]) -> Path:
     return store.directory
 
 
-def _own_parameters(store: Store, document: Mapping[str, Any], as_of: datetime | int | None) -> dict[str, Any]:
+def _own_parameters(
+    store: Store, document: Mapping[str, Any], as_of: datetime | int | None, policy: Named | None
+) -> dict[str, Any]:
     """What makes the published notebook do the same again when it is run by hand: nothing secret, `given` is safe."""
     own: dict[str, Any] = {"target": store.target.given or store.target.label}
+    if policy is not None:
+        own["policy"] = str(policy)
     if as_of is not None:
         own["as_of"] = document["requested"]["as_of"]
     return own

@@ -48,7 +48,7 @@ def open_run(
     Parameters
     ----------
     target : the store; by default what the environment variable BUSBAR_AUDIT_TARGET names.
-    policy, witness : not supported by this version; anything but None is refused.
+    policy : a file for `read_policy`. witness : not supported by this version; anything but None is refused.
     as_of : the clock of all checks: a time with its zone (``2026-03-01T00:00:00Z``) or unix seconds.
     out : a folder for result.json, tables and metrics of an audit made here.
 
@@ -56,9 +56,8 @@ def open_run(
     ------
     UsageError : no target, an option this version does not have, or a time without a zone.
     """
-    for name, value in (("policy", policy), ("witness", witness)):
-        if value is not None:
-            raise UsageError(f"{name} = {value!r}.", "This version has no such option.", f"Leave {name} at None.")
+    if witness is not None:
+        raise UsageError(f"witness = {witness!r}.", "This version has no such option.", "Leave witness at None.")
     if prepared := os.environ.get(RUN):
         return Session.prepared(Path(prepared))
     named = target if target is not None else os.environ.get(TARGET)
@@ -68,19 +67,24 @@ def open_run(
             "Expected the path of a store.",
             f"Set target in the parameters cell, or {TARGET} in the environment.",
         )
-    return _audited(named, _clock(as_of), out)
+    return _audited(named, _clock(as_of), out, policy)
 
 
 def _audited(
-    target: str | os.PathLike[str], as_of: datetime | int | None, out: str | os.PathLike[str] | None
+    target: str | os.PathLike[str],
+    as_of: datetime | int | None,
+    out: str | os.PathLike[str] | None,
+    policy: str | None,
 ) -> Session:
     from busbar_audit.auditing import audit
+    from busbar_audit.policy import read_policy
     from busbar_audit.reporting.runner import write_report
     from busbar_audit.store import open_store
 
+    declared = read_policy(policy) if policy is not None else None
     store = open_store(target)
     try:
-        result = audit(store, as_of=as_of)
+        result = audit(store, as_of=as_of, policy=declared)
         if out is not None:
             write_report([result], out)
     except BaseException:

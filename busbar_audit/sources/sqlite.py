@@ -143,7 +143,7 @@ def _about(copy: Path, label: str, wanted: str | None) -> About:
                 found,
                 expected,
                 family.differences(expected, found) if expected else (),
-                {name: _rows(con, name) for name in found.tables},
+                {name: 0 if table.virtual else _rows(con, name) for name, table in found.tables.items()},
                 {},
                 {},
                 family.facts(ask, found, ""),

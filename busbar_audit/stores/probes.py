@@ -76,8 +76,7 @@ def _try(con: sqlite3.Connection, guard: Guard, record: str) -> Probe:
     con.execute("BEGIN")
     con.set_progress_handler(lambda: 1, _STEPS)
     try:
-        row = _inserted(con, guard) if record == "inserted" else _found(con, guard, descending=record == "last")
-        outcome = NO_ROW if row is None else _act(con, guard, row)
+        outcome = _act(con, guard, *(_inserted(con, guard) if record == "inserted" else _end(guard, record)))
     except sqlite3.Error as error:
         outcome = f"not tried: {type(error).__name__}"
     finally:
@@ -87,32 +86,30 @@ def _try(con: sqlite3.Connection, guard: Guard, record: str) -> Probe:
     return Probe(guard.trigger, guard.table, guard.action, record, outcome)
 
 
-def _found(con: sqlite3.Connection, guard: Guard, *, descending: bool) -> tuple[object, ...] | None:
-    order = ", ".join(f"{column} DESC" if descending else column for column in guard.key)
+def _end(guard: Guard, record: str) -> tuple[str, tuple[object, ...]]:
+    """Condition for the first or last row. Its key stays in SQLite: a text that is no UTF-8 would not come back the same."""
     key = ", ".join(guard.key)
-    row: tuple[object, ...] | None = con.execute(
-        f"SELECT {key} FROM {guard.table} WHERE {guard.where} ORDER BY {order} LIMIT 1"  # noqa: S608 - our own names
-    ).fetchone()
-    return row
+    order = ", ".join(f"{column} DESC" if record == "last" else column for column in guard.key)
+    end = f"SELECT {key} FROM {guard.table} WHERE {guard.where} ORDER BY {order} LIMIT 1"  # noqa: S608 - our own names
+    return f"({key}) IN ({end})", ()
 
 
-def _inserted(con: sqlite3.Connection, guard: Guard) -> tuple[object, ...]:
+def _inserted(con: sqlite3.Connection, guard: Guard) -> tuple[str, tuple[object, ...]]:
     values = dict(guard.sample)
     names, marks = ", ".join(values), ", ".join("?" * len(values))
     con.execute(
         f"INSERT INTO {guard.table} ({names}) VALUES ({marks})",  # noqa: S608 - our own names, values bound
         tuple(values.values()),
     )
-    return tuple(values[column] for column in guard.key)
+    return " AND ".join(f"{column} IS ?" for column in guard.key), tuple(values[column] for column in guard.key)
 
 
-def _act(con: sqlite3.Connection, guard: Guard, row: Sequence[object]) -> str:
-    match = " AND ".join(f"{column} IS ?" for column in guard.key)
+def _act(con: sqlite3.Connection, guard: Guard, match: str, values: tuple[object, ...]) -> str:
     # Names are our own, values are bound.
     update = f"UPDATE {guard.table} SET {guard.touch} = {guard.touch} WHERE {match}"  # noqa: S608
     delete = f"DELETE FROM {guard.table} WHERE {match}"  # noqa: S608
     try:
-        con.execute(update if guard.action == "update" else delete, tuple(row))
+        done = con.execute(update if guard.action == "update" else delete, values)
     except sqlite3.IntegrityError:
         return "refused"
-    return "allowed"
+    return "allowed" if done.rowcount else NO_ROW

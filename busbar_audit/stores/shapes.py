@@ -19,15 +19,24 @@ class ColumnShape:
     default: str | None
     pk_position: int
 
+    def __str__(self) -> str:
+        words = [self.type or "no type", "NOT NULL" if self.notnull else "NULL allowed"]
+        words += [f"DEFAULT {self.default}"] if self.default is not None else []
+        return " ".join([*words, f"(place {self.pk_position} of the key)"] if self.pk_position else words)
+
 
 @dataclass(frozen=True)
 class TableShape:
-    """One table: its columns in order, and whether it is STRICT and WITHOUT ROWID."""
+    """One table: its columns in order, and whether it is STRICT and WITHOUT ROWID.
+
+    virtual : its rows, if it has any, are those of other tables or of no file; code of a module would have to make them.
+    """
 
     name: str
     strict: bool
     without_rowid: bool
     columns: tuple[ColumnShape, ...]
+    virtual: bool = False
 
 
 @dataclass(frozen=True)
@@ -39,6 +48,10 @@ class IndexShape:
     unique: bool
     columns: tuple[str, ...]
     partial: bool
+
+    def __str__(self) -> str:
+        kind = f"{'unique ' if self.unique else ''}{'partial ' if self.partial else ''}index"
+        return f"{kind} of {self.table} ({', '.join(name or 'an expression' for name in self.columns)})"
 
 
 @dataclass(frozen=True)
@@ -98,6 +111,10 @@ class Difference:
     detail: str
 
 
+_NO_SUCH = {
+    False: "no generation known here has this table",
+    True: "no generation known here has this virtual table; its rows are not looked at",
+}
 _TOKEN = re.compile(
     r"""\s+ | --[^\n]*(?:\n|$) | /\*.*?(?:\*/|$)
     | (?P<text>'(?:[^']|'')*')
@@ -173,10 +190,14 @@ def read(connection: sqlite3.Connection) -> Shape:
     tables: dict[str, TableShape] = {}
     indexes: dict[str, IndexShape] = {}
     listed = connection.execute(
-        "SELECT name, wr, strict FROM pragma_table_list WHERE schema = 'main' AND type = 'table'"
+        "SELECT name, wr, strict, type FROM pragma_table_list WHERE schema = 'main' AND type <> 'view'"
     )
-    for name, without_rowid, strict in listed.fetchall():
+    for name, without_rowid, strict, kind in listed.fetchall():
         if name.startswith("sqlite_"):
+            continue
+        if kind == "virtual":
+            # Its columns are known to its module only, and no code that a store names is run.
+            tables[name] = TableShape(name, False, False, (), virtual=True)
             continue
         columns = connection.execute('SELECT name, type, "notnull", dflt_value, pk FROM pragma_table_xinfo(?)', (name,))
         tables[name] = TableShape(
@@ -211,7 +232,7 @@ def differences(expected: Shape, found: Shape) -> tuple[Difference, ...]:
         elif name in expected.tables:
             result.append(Difference("table-missing", name, name, "the table is not there"))
     for name in found.tables.keys() - known.keys() - expected.legacy_tables:
-        result.append(Difference("table-unknown", name, name, "no generation known here has this table"))
+        result.append(Difference("table-unknown", name, name, _NO_SUCH[found.tables[name].virtual]))
     for name, index in expected.indexes.items():
         if index.table not in found.tables:
             continue
