@@ -20,6 +20,7 @@ from busbar_audit.queries import SEVERITIES
 from busbar_audit.result import ChainLine, Result
 from busbar_audit.snapshot.integrity import ForeignKeyViolation
 from busbar_audit.store import Store
+from busbar_audit.stores import generation_name
 from busbar_audit.text import printable
 from busbar_audit.verdict import AccountLine, judge
 
@@ -199,7 +200,8 @@ class _Run:
                 return checks.result(check, Outcome.COULD_NOT_RUN, damaged)
             if generation.taken is None:
                 number = max(generation.stamp, generation.implied)
-                reason = f"generation {number} is not known, generations {family.known} are"
+                name = generation_name(family.name, number)
+                reason = f"generation {name.removeprefix('v')} is not known, generations {family.known} are"
                 return checks.result(check, Outcome.COULD_NOT_RUN, reason)
             if lacking := sorted(self._wanted(check) & self.not_loaded.keys()):
                 reason = str(self.not_loaded[lacking[0]]).splitlines()[0]

@@ -116,10 +116,10 @@ def read_policy(path: str | os.PathLike[str]) -> Policy:
         _names(name, gateway, "pools"),
         _names(name, gateway, "servers"),
         {key: _cutoff(name, f"retention.{key}", value) for key, value in retention.items()},
-        tuple(_acceptance(name, each) for each in _list(name, told, "accept")),
-        _digests(name, a2a),
-        _role(name, a2a),
-        hashlib.sha256(content).hexdigest(),
+        helpers=_digests(name, a2a),
+        runtime_role=_role(name, a2a),
+        accepted=tuple(_acceptance(name, each) for each in _list(name, told, "accept")),
+        sha256=hashlib.sha256(content).hexdigest(),
     )
 
 

@@ -9,4 +9,5 @@ _NAMED = {"a2a": {**a2a_shapes.NAMES, JAVA: "a2a-java"}}
 
 def generation_name(family: str, number: int) -> str:
     """What a generation is called: by its number, or by a name where the product gives it none."""
-    return _NAMED.get(family, {}).get(number, f"v{number}")
+    # A marker's number, newer ones than known too, stands above ten.
+    return _NAMED.get(family, {}).get(number, f"v{number - 10 if family == 'a2a' else number}")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from busbar_audit.stores import a2a_bodies as bodies
-from busbar_audit.stores.a2a_shapes import CONFIGS, TASKS
+from busbar_audit.stores.a2a_shapes import CONFIG_SEQUENCE, CONFIGS, TASK_SEQUENCE, TASKS
 
 Rows = Callable[..., list[tuple[Any, ...]]]
 Columns = tuple[tuple[str, str], ...]
@@ -44,6 +44,7 @@ RELATIONS: Mapping[str, Columns] = {
     "key_constraints": _columns(name=_T, on_delete=_T, validated=_B),
     "publications": _columns(name=_T, tasks=_B, configs=_B),
     "indexes": _columns(table_name=_T, name=_T, definition=_T, valid=_B),
+    "role_rights": _columns(role=_T, lacking=_T),
     "siblings": _columns(schema_name=_T, here=_B, product=_T),
 }  # fmt: skip
 
@@ -168,6 +169,26 @@ SELECT c.relname, x.relname, pg_get_indexdef(i.indexrelid), i.indisvalid
 FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid JOIN pg_class x ON x.oid = i.indexrelid
 WHERE i.indrelid IN (%(tasks_oid)s::oid, %(configs_oid)s::oid) ORDER BY 1, 2
 """
+# What a service needs in total: fact sheet section 1.6.
+_ROLE_RIGHTS = """
+SELECT r.rolname, array_to_string(ARRAY(
+    SELECT 'USAGE on the schema' WHERE NOT has_schema_privilege(r.oid, n.oid, 'USAGE')
+    UNION ALL
+    SELECT w.privilege || ' on ' || c.relname FROM (VALUES (%(tasks_oid)s::oid, 'SELECT'), (%(tasks_oid)s::oid, 'INSERT'),
+        (%(tasks_oid)s::oid, 'UPDATE'), (%(configs_oid)s::oid, 'SELECT'), (%(configs_oid)s::oid, 'INSERT'),
+        (%(configs_oid)s::oid, 'UPDATE'), (%(configs_oid)s::oid, 'DELETE')) AS w (oid, privilege)
+    JOIN pg_class c ON c.oid = w.oid
+    WHERE NOT has_table_privilege(r.oid, w.oid, w.privilege)
+    UNION ALL
+    SELECT 'USAGE on ' || s.relname FROM pg_class s
+    WHERE s.relnamespace = n.oid AND s.relkind = 'S' AND s.relname = ANY (%(sequences)s)
+        AND NOT has_sequence_privilege(r.oid, s.oid, 'USAGE')
+    UNION ALL
+    SELECT 'EXECUTE on ' || p.proname FROM pg_proc p
+    WHERE p.pronamespace = n.oid AND p.proname = %(push_lock)s AND NOT has_function_privilege(r.oid, p.oid, 'EXECUTE')
+), ', ')
+FROM pg_roles r CROSS JOIN pg_namespace n WHERE n.nspname = %(schema)s AND r.rolname !~ '^pg_' ORDER BY 1
+"""
 _SIBLINGS = """
 SELECT n.nspname, n.nspname = %(schema)s, CASE WHEN bool_or(a.attname = 'task_proto') OR NOT bool_or(a.attname = 'task_data')
     THEN 'a2a-cpp' ELSE 'a2a-java' END
@@ -187,6 +208,7 @@ _QUERIES = {
     "key_constraints": _REFERENCES,
     "publications": _PUBLICATIONS,
     "indexes": _INDEXES,
+    "role_rights": _ROLE_RIGHTS,
     "siblings": _SIBLINGS,
 }
 
@@ -199,6 +221,7 @@ def read(rows: Rows, schema: str) -> dict[str, list[tuple[Any, ...]]]:
         "configs": CONFIGS,
         "push_lock": bodies.PUSH_LOCK,
         "helpers": list(bodies.HELPERS),
+        "sequences": [TASK_SEQUENCE, CONFIG_SEQUENCE],
         "triggers": list(bodies.TRIGGERS),
     }
     ((named["tasks_oid"], named["configs_oid"]),) = rows(_OIDS, named)

@@ -25,7 +25,15 @@ _TASK_COLUMNS = (
     "id", "context_id", "state", "has_status_timestamp", "status_seconds", "status_nanos", "revision", "created_sequence",
     "task_proto", "updated_at",
 )  # fmt: skip
-_CONFIG_COLUMNS = ("task_id", "config_id", "url", "created_sequence", "config_proto", "updated_at", "local_postgres_task")
+_CONFIG_COLUMNS = (
+    "task_id",
+    "config_id",
+    "url",
+    "created_sequence",
+    "config_proto",
+    "updated_at",
+    "local_postgres_task",
+)
 _TERMINAL, _OPEN = (3, 3, 3, 4, 5, 7), (1, 2, 2, 6, 8)
 
 
@@ -103,7 +111,9 @@ def _task(rng: random.Random, number: int) -> dict[str, Any]:
     moment = END - rng.randrange(60, 2 * _DAY if state in _OPEN else 5 * _DAY)
     nanos = rng.randrange(10**9)
     history = [
-        payload.said(f"m{turn}", "words " * rng.randrange(1, 9), task_id=task_id, context_id=context_id, role=1 + turn % 2)
+        payload.said(
+            f"m{turn}", "words " * rng.randrange(1, 9), task_id=task_id, context_id=context_id, role=1 + turn % 2
+        )
         for turn in range(rng.randrange(4))
     ]
     artifacts = [payload.artifact(f"a{n}", "answer " * rng.randrange(1, 9)) for n in range(rng.randrange(3))]
@@ -136,9 +146,7 @@ def _config(
     secret = f"{rng.getrandbits(128):032x}"
     scheme = rng.choice(("", "Bearer"))
     token = "" if scheme else secret
-    body = payload.config(
-        task_id, config_id, url, token=token, scheme=scheme, credentials=secret if scheme else ""
-    )
+    body = payload.config(task_id, config_id, url, token=token, scheme=scheme, credentials=secret if scheme else "")
     row = (task_id, config_id, url, number, body, _when(moment), local)
     return dict(zip(_CONFIG_COLUMNS, row, strict=True))
 
@@ -151,7 +159,8 @@ def _fill(
     con: psycopg.Connection[Any], schema: str, table: str, columns: Sequence[str], rows: Sequence[dict[str, Any]]
 ) -> None:
     found = con.execute(
-        "SELECT column_name FROM information_schema.columns WHERE table_schema = %s AND table_name = %s", (schema, table)
+        "SELECT column_name FROM information_schema.columns WHERE table_schema = %s AND table_name = %s",
+        (schema, table),
     ).fetchall()
     there = [name for name in columns if (name,) in found]
     query = sql.SQL("COPY {} ({}) FROM STDIN").format(
@@ -194,7 +203,10 @@ def _give(con: psycopg.Connection[Any], schema: str, generation: int, role: str 
 
 def _require_free(con: psycopg.Connection[Any], schema: str) -> None:
     row = con.execute(
-        "SELECT count(*) FROM pg_catalog.pg_tables WHERE schemaname = %s AND tablename IN (%s, %s)", (schema, TASKS, CONFIGS)
+        "SELECT count(*) FROM pg_catalog.pg_tables WHERE schemaname = %s AND tablename IN (%s, %s)",
+        (schema, TASKS, CONFIGS),
     ).fetchone()
     if row and row[0]:
-        raise OutputExists(f"Schema {printable(schema)} holds an A2A store.", "A new or an empty schema.", "Name another one.")
+        raise OutputExists(
+            f"Schema {printable(schema)} holds an A2A store.", "A new or an empty schema.", "Name another one."
+        )

@@ -21,7 +21,9 @@ _REFUSE_POLICIES = """
     IF (SELECT c.relrowsecurity FROM pg_class AS c WHERE c.oid = to_regclass({place})) THEN
         RAISE EXCEPTION 'not with row-level security' USING ERRCODE = '0A000';
     END IF;
-    IF NOT has_table_privilege(coalesce(nullif(current_setting('role', true), 'none')::name, session_user), {place}, 'SELECT') THEN
+    IF NOT has_table_privilege(
+        coalesce(nullif(current_setting('role', true), 'none')::name, session_user), {place}, 'SELECT'
+    ) THEN
         RAISE EXCEPTION 'the caller may not read tasks' USING ERRCODE = '42501';
     END IF;"""
 _ROW_LOCK = """
@@ -39,10 +41,11 @@ BEGIN
     RETURN OLD;
 END """
 _CLEAN_ALL = """
-    IF TG_OP = 'TRUNCATE' THEN""" + _REFUSE_ISOLATION.replace("\n", "\n    ") + """
+    IF TG_OP = 'TRUNCATE' THEN
+        {refuse}
         DELETE FROM {configs} AS c WHERE c.local_postgres_task;
         RETURN NULL;
-    END IF;"""  # fmt: skip
+    END IF;"""
 _CLEAN_ONE = """
     DELETE FROM {configs} AS c WHERE c.local_postgres_task AND c.task_id = OLD.id;
     RETURN OLD;
@@ -95,10 +98,15 @@ def digests(schema: str, generation: int, *, variant: str = "b", quoted: bool = 
 
 
 def _texts(schema: str, generation: int, variant: str, quoted: bool) -> Iterator[tuple[str, str, str, str]]:
-    place = f'"{schema}"."{TASKS}"' if quoted else f"{schema}.{TASKS}"
+    place = f'"{schema}"."{TASKS}"' if quoted or schema != schema.lower() else f"{schema}.{TASKS}"
     scoped = generation == 14 or variant == "b"
     seed = f"hashtextextended('{place}', 0)" if scoped else "0"
-    words = {"tasks": f'"{schema}"."{TASKS}"', "configs": f'"{schema}"."{CONFIGS}"', "place": f"'{place}'"}
+    words = {
+        "refuse": _REFUSE_ISOLATION.strip(),
+        "tasks": f'"{schema}"."{TASKS}"',
+        "configs": f'"{schema}"."{CONFIGS}"',
+        "place": f"'{place}'",
+    }
 
     def text(template: str, what: str = "") -> str:
         return template.format(**words, key=f"hashtextextended({what}, {seed})")

@@ -11,5 +11,5 @@
 -- next: If this store's tasks are the only ones, adopt the rows: set local_postgres_task where the task exists, as a
 --   reviewed step.
 SELECT 'a2a_push_notification_configs' AS subject, 'not local' AS place, min(created_sequence) AS first_seq, max(created_sequence) AS last_seq, count(*) AS records, count(*) || ' configuration(s) of ' || count(DISTINCT task_id) || ' task(s); the first is of task ' || left(min(task_id), 60) AS detail
-FROM audit.config_tasks WHERE local IS NOT TRUE AND has_task HAVING count(*) > 0
+FROM audit.config_tasks WHERE NOT local AND has_task HAVING count(*) > 0
 ORDER BY subject, place, first_seq, last_seq, detail

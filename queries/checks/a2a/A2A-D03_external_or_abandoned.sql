@@ -9,5 +9,5 @@
 -- meaning: Legal where tasks live elsewhere. On a store of its own they are left-overs with callbacks and secrets in them.
 -- next: If no other task store uses this table, delete them.
 SELECT 'a2a_push_notification_configs' AS subject, 'not local' AS place, min(created_sequence) AS first_seq, max(created_sequence) AS last_seq, count(*) AS records, count(*) || ' configuration(s) of ' || count(DISTINCT task_id) || ' task id(s); the first is ' || left(min(task_id), 60) AS detail
-FROM audit.config_tasks WHERE local IS NOT TRUE AND NOT has_task HAVING count(*) > 0
+FROM audit.config_tasks WHERE NOT local AND NOT has_task HAVING count(*) > 0
 ORDER BY subject, place, first_seq, last_seq, detail

@@ -9,5 +9,7 @@
 -- does not prove: Anything about the sequence.
 -- meaning: Whether the next rows repeat values (A2A-D14) was not looked at.
 -- next: Grant the right that is named.
-SELECT table_name AS subject, name AS place, CAST(NULL AS BIGINT) AS first_seq, CAST(NULL AS BIGINT) AS last_seq, 1 AS records, 'permission denied; GRANT SELECT ON SEQUENCE ' || place || ' TO the role of the audit' AS detail FROM source.sequences WHERE NOT readable
+SELECT 'sequences' AS subject, 'rights' AS place, CAST(NULL AS BIGINT) AS first_seq, CAST(NULL AS BIGINT) AS last_seq, count(*) AS records,
+    'permission denied; GRANT SELECT ON SEQUENCE ' || string_agg(place, ', ' ORDER BY place) || ' TO the role of the audit' AS detail
+FROM source.sequences WHERE NOT readable HAVING count(*) > 0
 ORDER BY subject, place, first_seq, last_seq, detail
