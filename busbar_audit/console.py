@@ -142,8 +142,8 @@ def store_lines(store: Store, checks: list[tuple[Check, str]]) -> Iterator[str]:
     facts, generation = store.source.facts(), store.generation
     yield f"{store.name} · {shown(store.target.label)}"
     yield (
-        f"stamp     {store.source.about.family.stamp_name} {generation.stamp}; the tables are of generation "
-        f"{generation.implied or 'below 5'} at least"
+        f"stamp     {store.source.about.family.stamp_name} {_called(store, generation.stamp)}; the tables are of generation "
+        f"{_called(store, generation.implied) if generation.implied else 'below 5'} at least"
     )
     if facts["main_bytes"] is None:
         yield f"snapshot  {shown(origin(store.source.document()), 200)}"
@@ -167,6 +167,13 @@ def store_lines(store: Store, checks: list[tuple[Check, str]]) -> Iterator[str]:
             reasons.setdefault(reason, []).append(check.code)
     for reason, codes in reasons.items():
         yield f"          not {', '.join(codes)}: {reason}"
+
+
+def _called(store: Store, number: int) -> str:
+    """A generation in words: its number, or the name it has instead."""
+    if store.family == "busbar":
+        return str(number)
+    return generation_name(store.family, number) if number else "none"
 
 
 def check_lines(check: Check) -> Iterator[str]:

@@ -109,7 +109,7 @@ def test_the_fast_way_says_the_same(faulty: Path, clean: Path, folder: Path) -> 
 
 
 def test_only_and_skip_take_codes_and_areas(clean: Path) -> None:
-    every = {c.code for c in catalogue()}
+    every = {c.code for c in catalogue() if c.family == "busbar"}
     chains = {c.code for c in catalogue() if c.area == "chains"}
     with open_store(clean) as store:
         for only, skip, expected in (

@@ -223,7 +223,7 @@ FAMILY = Family(
     a2a_shapes.expected,
     differences,
     damaged="",
-    always=("A2A-G02", "A2A-G09"),
+    always=("A2A-G02",),
     tables=frozenset({TASKS, CONFIGS}),
     evidence=frozenset({TASKS, CONFIGS}),
     evidence_kind="task or push configuration",

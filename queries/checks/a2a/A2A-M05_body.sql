@@ -14,7 +14,7 @@ WITH g AS (SELECT greatest(stamp, implied) AS number FROM source.store), said AS
     SELECT f.*, coalesce(f.marker, g.number) AS due FROM source.functions AS f, g WHERE f.intended
 )
 SELECT 'functions' AS subject, s.name AS place, CAST(NULL AS BIGINT) AS first_seq, CAST(NULL AS BIGINT) AS last_seq, 1 AS records,
-    'the body is ' || CASE WHEN s.called = '' THEN 'not known (digest ' || left(s.digest, 16) || ')' ELSE 'that of ' || s.called END
+    'the body is ' || CASE WHEN s.called = '' THEN 'not known (digest ' || s.digest || ')' ELSE 'that of ' || s.called END
     || ', the marker or the other objects say v' || s.due - 10 AS detail,
     CASE WHEN s.due = 14 THEN 'critical' ELSE 'high' END AS severity
 FROM said AS s
