@@ -101,18 +101,24 @@ def read_task(data: bytes) -> TaskPayload:
         if mark not in _TASK_TAGS:
             at = skip(data, at, end, mark, 0)
             continue
-        start, at = length(data, at, end)
+        if at < end and data[at] < 0x80:
+            start = at + 1
+            at = start + data[at]
+            if at > end:
+                raise WireError("a value reaches beyond its message")
+        else:
+            start, at = length(data, at, end)
         if mark == _ID:
             identity = text(data, start, at)
         elif mark == _CONTEXT:
             context = text(data, start, at)
         elif mark == _HISTORY:
             found = ["", "", ""]
-            _ids(data, start, at, _MESSAGE, found, 1)
+            check(data, start, at, _MESSAGE, 1, found)
             messages.append((found[0], found[1], found[2]))
         elif mark == _ARTIFACTS:
             found = ["", "", ""]
-            _ids(data, start, at, _ARTIFACT, found, 1)
+            check(data, start, at, _ARTIFACT, 1, found)
             artifacts.append(found[0])
         elif mark == _METADATA:
             check(data, start, at, _STRUCT, 1)
@@ -157,7 +163,13 @@ def read_config(data: bytes) -> ConfigPayload:
         if mark & 7 != 2 or not 1 <= number <= 6:
             at = skip(data, at, end, mark, 0)
             continue
-        start, at = length(data, at, end)
+        if at < end and data[at] < 0x80:
+            start = at + 1
+            at = start + data[at]
+            if at > end:
+                raise WireError("a value reaches beyond its message")
+        else:
+            start, at = length(data, at, end)
         if number < 6:
             found[number - 1] = text(data, start, at)
         else:
@@ -166,22 +178,6 @@ def read_config(data: bytes) -> ConfigPayload:
 
 
 _TASK_TAGS = frozenset({_ID, _CONTEXT, _STATUS, _ARTIFACTS, _HISTORY, _METADATA})
-
-
-def _ids(data: bytes, at: int, end: int, fields: Fields, found: list[str], depth: int) -> None:
-    """Check a message or an artifact and note its texts 1 to 3; a later occurrence replaces an earlier one."""
-    check(data, at, end, fields, depth)
-    while at < end:
-        mark = data[at]
-        at += 1
-        if mark >= 0x80:
-            mark, at = tag(data, at - 1, end)
-        if mark & 7 == 2:
-            start, at = length(data, at, end)
-            if mark <= _STATUS:
-                found[(mark >> 3) - 1] = text(data, start, at)
-        else:
-            at = skip(data, at, end, mark, depth)
 
 
 def _status(
@@ -197,7 +193,7 @@ def _status(
             state = _signed(state, 32)
         elif mark == _CONTEXT:
             start, at = length(data, at, end)
-            _ids(data, start, at, _MESSAGE, said, 2)
+            check(data, start, at, _MESSAGE, 2, said)
         elif mark == _STATUS:
             start, at = length(data, at, end)
             stamped = True

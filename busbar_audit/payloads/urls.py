@@ -41,7 +41,6 @@ class Callback:
     secret_query: bool
 
 
-@lru_cache(maxsize=4096)
 def describe(url: str) -> Callback:
     """Describe a URL. Nothing of its user name, path or query is in the answer."""
     found = _URL.match(url)
@@ -49,11 +48,17 @@ def describe(url: str) -> Callback:
         return Callback("", "", "unreadable", userinfo=False, secret_query=False)
     scheme, authority, rest = found.groups()
     user, _, place = authority.rpartition("@")
-    host = _host(place)
+    host, reach = _seen(place)
     secret = _SECRET.search(rest) is not None
     # A word of any other kind at this place could be a secret as well.
     told = scheme.lower() if scheme.lower() in _SCHEMES else "other"
-    return Callback(told, host, _place(host), userinfo=bool(user), secret_query=secret)
+    return Callback(told, host, reach, userinfo=bool(user), secret_query=secret)
+
+
+@lru_cache(maxsize=4096)
+def _seen(place: str) -> tuple[str, str]:
+    host = _host(place)
+    return host, _place(host)
 
 
 def _host(place: str) -> str:

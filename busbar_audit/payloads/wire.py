@@ -83,8 +83,12 @@ def skip(data: bytes, at: int, end: int, mark: int, depth: int) -> int:
     raise WireError("a group ends that never began" if kind == _END else f"wire type {kind}")
 
 
-def check(data: bytes, at: int, end: int, fields: Fields, depth: int) -> None:
+def check(data: bytes, at: int, end: int, fields: Fields, depth: int, texts: list[str] | None = None) -> None:
     """Prove that the bytes from `at` to `end` are a message of this type.
+
+    Parameters
+    ----------
+    texts : where the texts of fields 1 to 3 are put, if given; a later occurrence replaces an earlier one.
 
     Raises
     ------
@@ -92,6 +96,7 @@ def check(data: bytes, at: int, end: int, fields: Fields, depth: int) -> None:
     """
     if depth > MOST_NESTED:
         raise WireError("messages are nested too deep")
+    # The short forms (one byte of tag, of length, of number) are read here: calls are most of the time otherwise.
     while at < end:
         mark = data[at]
         at += 1
@@ -99,20 +104,25 @@ def check(data: bytes, at: int, end: int, fields: Fields, depth: int) -> None:
             mark, at = tag(data, at - 1, end)
         what = fields.get(mark)
         if what is None or what is PLAIN:
-            at = skip(data, at, end, mark, depth)
+            at = (
+                at + 1
+                if mark & 7 == 0 and mark > 7 and at < end and data[at] < 0x80
+                else skip(data, at, end, mark, depth)
+            )
             continue
         if at < end and data[at] < 0x80:
             start = at + 1
-            stop = start + data[at]
-            if stop > end:
+            at = start + data[at]
+            if at > end:
                 raise WireError("a value reaches beyond its message")
         else:
-            start, stop = length(data, at, end)
+            start, at = length(data, at, end)
         if what is TEXT:
-            text(data, start, stop)
+            value = text(data, start, at)
+            if texts is not None and mark <= 3 << 3 | 2:
+                texts[(mark >> 3) - 1] = value
         elif isinstance(what, dict):
-            check(data, start, stop, what, depth + 1)
-        at = stop
+            check(data, start, at, what, depth + 1)
 
 
 def _group(data: bytes, at: int, end: int, number: int, depth: int) -> int:
