@@ -157,7 +157,8 @@ def test_equal_secrets_have_equal_numbers_within_a_run_only() -> None:
         con = duckdb.connect()
         con.execute("CREATE SCHEMA raw")
         con.execute(
-            "CREATE TABLE raw.a2a_push_notification_configs (_row INT, config_proto BLOB, task_id TEXT, config_id TEXT, url TEXT)"
+            "CREATE TABLE raw.a2a_push_notification_configs "
+            "(_row INT, config_proto BLOB, task_id TEXT, config_id TEXT, url TEXT)"
         )
         for n, secret in enumerate(("one", "one", "two", "")):
             data = written.config("t", str(n), "https://a.b", token=secret)
