@@ -41,6 +41,7 @@ AREAS = {
         "D": "data",
         "S": "callbacks",
     },
+    "a2a-python": {"P": "peer"},
     "busbar": {
         "S": "store",
         "C": "chains",

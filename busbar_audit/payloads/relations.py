@@ -55,7 +55,7 @@ Line = tuple[Any, ...]
 
 def task_lines(con: Any) -> Iterator[Line]:
     """Rows of ``source.task_payloads`` in the columns of `TASK_COLUMNS`, from ``raw.a2a_tasks`` of a DuckDB connection."""
-    for row, data in _rows(con, "SELECT _row, task_proto FROM {}.raw.a2a_tasks"):
+    for row, data in batches(con, "SELECT _row, task_proto FROM {}.raw.a2a_tasks"):
         yield _task_line(row, data)
 
 
@@ -63,11 +63,12 @@ def config_lines(con: Any) -> Iterator[Line]:
     """Rows of ``source.config_payloads`` in the columns of `CONFIG_COLUMNS`."""
     key = secrets.token_bytes(16)
     query = "SELECT _row, config_proto, task_id, config_id, url FROM {}.raw.a2a_push_notification_configs"
-    for row, data, task_id, config_id, url in _rows(con, query):
+    for row, data, task_id, config_id, url in batches(con, query):
         yield _config_line(key, row, data, task_id, config_id, url)
 
 
-def _rows(con: Any, query: str) -> Iterator[Line]:
+def batches(con: Any, query: str) -> Iterator[Line]:
+    """Rows of a query over loaded tables, some thousand of them in memory at a time; ``{}`` in it is the database."""
     # A second connection reads while the first one writes: a batch at a time is in memory, however many rows there are.
     ((database,),) = con.execute("SELECT current_database()").fetchall()
     with con.cursor() as reading:

@@ -16,14 +16,14 @@ from busbar_audit.errors import SnapshotError, UnknownFamily, UsageError
 from busbar_audit.snapshot.integrity import ForeignKeyViolation
 from busbar_audit.snapshot.postgres import PostgresSnapshot, open_postgres
 from busbar_audit.sources.base import About
-from busbar_audit.stores import a2a, busbar_pg, pg_catalog
+from busbar_audit.stores import a2a, a2a_python, busbar_pg, pg_catalog
 from busbar_audit.stores.family import Family
 from busbar_audit.stores.probes import Probe
 from busbar_audit.stores.shapes import TableShape
 from busbar_audit.text import printable
 from busbar_audit.warehouse import BATCH_BYTES, Loaded, SourceColumn, SourceTable, Warehouse
 
-FAMILIES = (busbar_pg.FAMILY, a2a.FAMILY)
+FAMILIES = (busbar_pg.FAMILY, a2a.FAMILY, a2a_python.FAMILY)
 _NAMES = " or ".join(family.name for family in FAMILIES)
 CURSOR = "busbar_audit"
 _ARROW = {"text": pa.string(), "integer": pa.int64(), "blob": pa.binary(), "real": pa.float64()}

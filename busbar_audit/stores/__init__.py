@@ -2,9 +2,12 @@
 
 from busbar_audit.stores import a2a_shapes
 
-NAMES = ("a2a", "busbar")
+NAMES = ("a2a", "a2a-python", "busbar")
 JAVA = 20
-_NAMED = {"a2a": {**a2a_shapes.NAMES, JAVA: "a2a-java"}}
+_NAMED = {
+    "a2a": {**a2a_shapes.NAMES, JAVA: "a2a-java"},
+    "a2a-python": {1: "before owners", 2: "6419d2d130f6", 3: "38ce57e08137", 4: "b5e3d1c8a2f7", 99: "a newer revision"},
+}
 
 
 def generation_name(family: str, number: int) -> str:
