@@ -6,6 +6,8 @@ import time
 import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -23,6 +25,8 @@ from busbar_audit.store import Store
 from busbar_audit.stores import generation_name
 from busbar_audit.text import printable
 from busbar_audit.verdict import AccountLine, judge
+from busbar_audit.witness import Witness
+from busbar_audit.witnessing import fill_witness
 
 _TEXT = "VARCHAR"
 
@@ -42,6 +46,7 @@ def audit(
     fast: bool = True,
     restart: Sequence[RestartRow] | None = None,
     policy: Policy | None = None,
+    witness: Witness | None = None,
 ) -> Result:
     """Audit an opened store.
 
@@ -53,6 +58,7 @@ def audit(
     progress : called with a line of text at each longer step.
     restart : rows of the copies of a restart proof; without them its checks do not apply.
     policy : what the operator declares, see `read_policy`.
+    witness : of this store, see `open_witness`; `Result.advance` moves it on when all else is done.
     fast : let the fast verifier clear whole call chains; without it SQL recomputes every digest.
 
     Returns
@@ -75,13 +81,15 @@ def audit(
     values: dict[str, Any] = {"as_of": clock, **policy.values(clock)}
     if restart is not None:
         values["--restart-proof"] = True
+    if witness is not None:
+        values["--witness"] = True
     store.warehouse.fill(
         "source.restart_rows",
         [(name, _TEXT) for name in ("phase", "subject", "scope", "place", "state", "digest")],
         restart or (),
     )
 
-    run = _Run(store, selected, values, say, fast, accepted)
+    run = _Run(store, selected, values, say, fast, accepted, witness)
     results = run.results()
     say("settling the account")
     account = _account(store, selected, results, run.not_loaded)
@@ -92,7 +100,7 @@ def audit(
     if policy.expect_empty and evidence == 0:
         evidence = None
     verdict, reasons = judge(results, account, fail_on, evidence, store.source.about.family.evidence_kind)
-    return Result(
+    result = Result(
         store=store,
         run_id=uuid.uuid4().hex,
         started=begun,
@@ -111,7 +119,9 @@ def audit(
         results=results,
         verdict=verdict,
         reasons=reasons,
+        witness=None if witness is None else witness.document(),
     )
+    return replace(result, advance=run.advance(result))
 
 
 def _in_force(policy: Policy, as_of: int) -> dict[str, list[Acceptance]]:
@@ -155,9 +165,10 @@ class _Run:
         say: Progress,
         fast: bool,
         accepted: Mapping[str, Sequence[Acceptance]],
+        witness: Witness | None,
     ) -> None:
         self.store, self.selected, self.values, self.say, self.fast = store, selected, values, say, fast
-        self.accepted = accepted
+        self.accepted, self.witness = accepted, witness
         self.sound = False
         self.tables = self._tables()
         self.not_loaded: dict[str, AuditError] = {}
@@ -180,11 +191,37 @@ class _Run:
             )
         self.sound = not messages
         _describe(store, messages, violations, try_guards=self.sound)
+        self._witnessed()
         found = []
         for check in self.selected:
             self.say(f"{check.code} {check.title}")
             found.append(self._one(check))
         return found
+
+    def _witnessed(self) -> None:
+        """Fill what a witness says; without one the tables are empty and its checks do not apply."""
+        store, witness, found = self.store, self.witness, None
+        if self.sound and witness is not None and "keys" in store.warehouse.loaded:
+            # A table without these columns: what is said of it is said by others.
+            with suppress(duckdb.Error, AuditError):
+                store.views.make("audit.identity_marks", self.values)
+                marks = {mark for (mark,) in store.con.execute(queries.figure("marks").sql).fetchall()}
+                witness.elsewhere(marks)
+                found = len(set(witness.content.marks) & marks)
+        fill_witness(store.warehouse, witness, found, int(store.source.taken_at.timestamp()))
+
+    def advance(self, result: Result) -> Callable[[], bool] | None:
+        """How to move the witness on, or None where this run may not."""
+        witness = self.witness
+        failed = any(r.outcome is Outcome.COULD_NOT_RUN for r in result.results)
+        replaced = any(r.code == "BUS-S16" and r.outcome is Outcome.FINDING for r in result.results)
+        if witness is None or failed or replaced or not self.store.views.has("audit.witnessed"):
+            return None
+        rows = self.store.con.execute(queries.figure("proven_chains").sql).fetchall()
+        proven = {(population, scope): now for population, scope, now in rows}
+        lines, marks = result.witnessable()
+        at = int(self.store.source.taken_at.timestamp())
+        return lambda: witness.advance(lines, proven, marks, at)
 
     def _wants_fast(self) -> bool:
         store = self.store
@@ -305,9 +342,6 @@ def _describe(
         "source.probes",
         [("trigger_name", _TEXT), ("table_name", _TEXT), ("action", _TEXT), ("record", _TEXT), ("outcome", _TEXT)],
         [(p.trigger, p.table, p.action, p.record, p.outcome) for p in probes],
-    )
-    warehouse.fill(
-        "source.witness", [("population", _TEXT), ("scope", _TEXT), ("last_seq", "BIGINT"), ("last_hash", _TEXT)], []
     )
 
 

@@ -8,7 +8,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -24,6 +24,7 @@ from busbar_audit.result import run_dict, version
 from busbar_audit.store import find_stores, open_store
 from busbar_audit.target import parse_target
 from busbar_audit.text import printable
+from busbar_audit.witnessing import adopt, advance, open_witness
 
 app = typer.Typer(
     name="busbar-audit",
@@ -49,6 +50,12 @@ OnlyOption = Annotated[list[str] | None, typer.Option("--only", metavar="CODE|AR
 SkipOption = Annotated[list[str] | None, typer.Option("--skip", metavar="CODE|AREA", help="Leave these checks out.")]
 PolicyOption = Annotated[
     Path | None, typer.Option("--policy", metavar="FILE", help="What is declared of the store: a TOML file.")
+]
+WitnessOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--witness", metavar="DIR", help="Folder of witnesses: what was proven before is held against the store."
+    ),
 ]
 FamilyOption = Annotated[str | None, typer.Option("--family", help="Accept only this family of stores.")]
 AsOfOption = Annotated[
@@ -137,6 +144,7 @@ def audit(
     family: FamilyOption = None,
     schema: SchemaOption = None,
     policy: PolicyOption = None,
+    witness: WitnessOption = None,
     as_of: AsOfOption = None,
     fail_on: FailOnOption = "medium",
     out: Annotated[
@@ -150,6 +158,7 @@ def audit(
         results = []
         for each in find_stores(target, family=family, schema=schema):
             store = stack.enter_context(open_store(each, family=family, progress=say))
+            kept = stack.enter_context(closing(open_witness(witness, store, earlier=out))) if witness else None
             results.append(
                 run_audit(
                     store,
@@ -159,6 +168,7 @@ def audit(
                     fail_on=fail_on,
                     progress=say,
                     policy=declared,
+                    witness=kept,
                 )
             )
         document = run_dict(results)
@@ -167,6 +177,7 @@ def audit(
 
             say("writing the outputs")
             write_report(results, out)
+        advance(results)
     return _show(document, as_json, [] if out is None else [f"written   {printable(str(out))}"])
 
 
@@ -199,6 +210,43 @@ def _print_run(run: Mapping[str, Any], as_json: bool, written: Sequence[str]) ->
     print(run["verdict"])
 
 
+witness_app = typer.Typer(help="Look at witnesses, or begin one anew for a reason.", no_args_is_help=True)
+app.add_typer(witness_app, name="witness")
+
+
+@witness_app.command("show")
+def witness_show(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of witnesses.")],
+    name: Annotated[str | None, typer.Argument(metavar="FILE", help="Only this one, with its chains.")] = None,
+) -> int:
+    """What the witnesses of a folder say."""
+    for line in console.witness_lines(directory, name):
+        print(line)
+    return 0
+
+
+@witness_app.command("adopt")
+def witness_adopt(
+    target: TargetArgument,
+    directory: Annotated[Path, typer.Option("--witness", metavar="DIR", help="Folder of witnesses.")],
+    reason: Annotated[
+        str, typer.Option("--reason", metavar="TEXT", help="Why the store may be as it is; kept for ever.")
+    ],
+    family: FamilyOption = None,
+    schema: SchemaOption = None,
+) -> int:
+    """Take a store as it is for what is witnessed from now on: after a restore, a move, or chains legally begun anew."""
+    with console.progress() as say, ExitStack() as stack:
+        for each in find_stores(target, family=family, schema=schema):
+            store = stack.enter_context(open_store(each, family=family, progress=say))
+            kept = stack.enter_context(closing(open_witness(directory, store)))
+            result = run_audit(store, progress=say)
+            adopted = adopt(kept, result, reason)
+            print(f"{store.name} · {printable(store.target.label)}")
+            print(f"witness   {kept.file.name}: {adopted} intact chain(s) adopted: {printable(reason)}")
+    return 0
+
+
 @app.command()
 def report(
     target: TargetArgument,
@@ -213,6 +261,7 @@ def report(
     family: FamilyOption = None,
     schema: SchemaOption = None,
     policy: PolicyOption = None,
+    witness: WitnessOption = None,
     as_of: AsOfOption = None,
     fail_on: FailOnOption = "medium",
     as_json: JsonOption = False,
@@ -230,6 +279,7 @@ def report(
             only=only or (),
             skip=skip or (),
             policy=policy,
+            witness=witness,
             as_of=_moment(as_of),
             fail_on=fail_on,
             progress=say,

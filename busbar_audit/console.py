@@ -7,9 +7,13 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
+from busbar_audit import witness
 from busbar_audit.checks import Check, catalogue
+from busbar_audit.errors import WitnessError
 from busbar_audit.findings import Outcome
 from busbar_audit.origin import origin
 from busbar_audit.queries import SEVERITIES
@@ -186,3 +190,32 @@ def check_lines(check: Check) -> Iterator[str]:
             yield f"{key:15} {header[key]}"
     yield ""
     yield check.query.sql
+
+
+def witness_lines(directory: Path, name: str | None) -> Iterator[str]:
+    """What witness files say: all of a folder in short, or one with its chains.
+
+    Raises
+    ------
+    WitnessError : no such folder or file.
+    """
+    files = sorted(directory.glob(f"*{witness.SUFFIX}")) if name is None else [directory / name]
+    if not files or not all(file.is_file() for file in files):
+        raise WitnessError(
+            f"No witness in {printable(str(directory))}.",
+            f"Expected {printable(name) if name else 'files *' + witness.SUFFIX}.",
+            "`busbar-audit audit TARGET --witness DIR` begins one.",
+        )
+    for file in files:
+        try:
+            content = witness.read(file)
+        except (OSError, ValueError, TypeError, KeyError, IndexError) as error:
+            yield f"{shown(file.name)}  not as it was left: {shown(str(error))}"
+            continue
+        at = datetime.fromtimestamp(content.updated, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        yield f"{shown(file.name)}  {len(content.lines):,} chains, last proven {at}, of {shown(content.location)}"
+        for each in content.adoptions:
+            yield f"  adopted {shown(each.at)}: {shown(each.reason)}"
+        for line in content.lines.values() if name is not None else ():
+            scope = shown(line.scope)
+            yield f"  {line.population} {scope}: {line.first_seq}..{line.last_seq}, {line.records:,} records, {line.last_hash}"

@@ -12,6 +12,7 @@ AuditError                     exit 3 unless a subclass says otherwise
 │   ├── StoreLocked            another process held the store for longer than we wait
 │   └── NotEnoughSpace         the private copy does not fit on the disk
 ├── WarehouseError             exit 3: the copy could not be loaded exactly
+├── WitnessError               exit 3: the witness cannot be read or written, or another run has it
 ├── QueryFileError             exit 3: a file in queries/ is not well formed (file and line)
 └── ReportError                exit 3: the report could not be made or put in its place
     └── OutputExists           exit 2: something that is not ours stands where the report should go
@@ -85,6 +86,10 @@ class WarehouseError(AuditError):
 
 class QueryFileError(AuditError):
     """A file in queries/ is not well formed."""
+
+
+class WitnessError(AuditError):
+    """The witness cannot be read, written, or is in use by another run."""
 
 
 class ReportError(AuditError):

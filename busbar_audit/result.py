@@ -6,7 +6,7 @@ import hashlib
 import html
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
@@ -20,6 +20,7 @@ from busbar_audit.findings import CheckResult, Finding, Outcome, exact
 from busbar_audit.store import Store
 from busbar_audit.text import printable
 from busbar_audit.verdict import AccountLine, Verdict
+from busbar_audit.witness import Line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 SCHEMA = "busbar-audit/result/1"
 RUN_SCHEMA = "busbar-audit/run/1"
 LISTED_CHAINS = 200
+_TASKS = ("task_events", "task_event")
 
 
 def version() -> str:
@@ -63,7 +65,10 @@ class ChainLine:
 
 @dataclass(frozen=True)
 class Result:
-    """One audited store. `verdict`, `results`, `chains` and `account` are what the reports are made of."""
+    """One audited store. `verdict`, `results`, `chains` and `account` are what the reports are made of.
+
+    advance : moves the witness on, as the very last step; None where this run may not.
+    """
 
     store: Store = field(repr=False)
     run_id: str
@@ -76,6 +81,8 @@ class Result:
     results: Sequence[CheckResult]
     verdict: Verdict
     reasons: Sequence[str]
+    witness: Mapping[str, Any] | None = None
+    advance: Callable[[], bool] | None = field(default=None, repr=False, compare=False)
 
     @property
     def exit_code(self) -> int:
@@ -115,6 +122,27 @@ class Result:
     def not_checked(self) -> list[CheckResult]:
         """Selected checks that gave no answer, with their reasons."""
         return [r for r in self.results if r.outcome not in (Outcome.PASS, Outcome.FINDING)]
+
+    def witnessable(self) -> tuple[list[Line], list[str]]:
+        """What a witness keeps of this run: a line for every intact chain, and the marks of the store's keys, oldest first."""
+        con, views = self.store.con, self.store.views
+        ended: set[str] = set()
+        if views.has("audit.tasks"):
+            ended = {task for (task,) in con.execute(queries.figure("finished_tasks").sql).fetchall()}
+        marks: list[str] = []
+        if "keys" in self.store.warehouse.loaded and not views.missing("audit.identity_marks"):
+            views.make("audit.identity_marks", {})
+            marks = [mark for (mark,) in con.execute(queries.figure("marks").sql).fetchall()]
+        lines = [
+            Line(
+                *(c.population, c.scope, c.first_seq, c.first_prev_hash, c.last_seq, c.last_hash, c.records, c.last_ts),
+                finished=c.population in _TASKS and c.scope in ended,
+            )
+            for c in self.chains
+            # A time beyond 64 bits would be no line that can be read again.
+            if c.verdict.startswith("intact") and -(2**63) <= (c.last_ts or 0) < 2**63
+        ]
+        return lines, marks
 
     def frame(self) -> pd.DataFrame:
         """One row a check: code, severity, outcome, findings, examined, title, reason."""
@@ -205,7 +233,7 @@ class Result:
                 for r in self.results
                 for each in r.accepted
             ],
-            "witness": None,
+            "witness": None if self.witness is None else dict(self.witness),
             "verdict": str(self.verdict),
             "reasons": list(self.reasons),
             "exit_code": self.exit_code,

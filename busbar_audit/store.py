@@ -25,6 +25,7 @@ from busbar_audit.target import Target, parse_target
 from busbar_audit.text import printable
 from busbar_audit.views import Views
 from busbar_audit.warehouse import Loaded, Warehouse
+from busbar_audit.witness import FILE_COLUMNS, LINE_COLUMNS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -167,6 +168,14 @@ class Store:
         )
 
     @property
+    def location(self) -> str:
+        """The place this store is at: the real path, or server, database and schema. Names it for a witness."""
+        if self.target.path is not None:
+            return str(self.target.path)
+        document = self.source.document()
+        return "/".join(str(document[key]) for key in ("system_identifier", "database", "schema"))
+
+    @property
     def warehouse(self) -> Warehouse:
         """The DuckDB side, opened when first asked for."""
         if self._warehouse is None:
@@ -185,6 +194,9 @@ class Store:
             number = self.generation.taken if self.generation.taken is not None else UNKNOWN
             # Filled by an audit's fast verifier; without one nothing is cleared and SQL looks at every chain.
             self.warehouse.fill("source.cleared_calls", [("scope", "VARCHAR")], [])
+            # Filled by an audit with a witness; without one no chain is held against anything.
+            self.warehouse.fill("source.witness", LINE_COLUMNS, [])
+            self.warehouse.fill("source.witness_file", FILE_COLUMNS, [])
             self._views = Views(
                 self.con,
                 self.family,

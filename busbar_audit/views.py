@@ -122,6 +122,10 @@ class Views:
         self._con.execute(f"CREATE {kind} audit.{name} AS {body}", parts[0].bind(values))
         self._made.add(name)
 
+    def has(self, relation: str) -> bool:
+        """Whether a relation of schema ``audit`` has been made."""
+        return relation.partition(".")[2] in self._made
+
     def count(self, relation: str) -> int:
         """Rows of a relation that has been made, counted once: no source or view changes during a run."""
         if relation not in self._counts:

@@ -343,13 +343,7 @@ def _asked(path: Path, code: str, **values: Any) -> CheckResult:
         assert before.reason.startswith("needs")
         for relation in check.relations():
             store.load(*store.views.tables_of(relation) & set(store.rows))
-        if witness := values.pop("witness", None):
-            store.warehouse.fill("source.witness", _WITNESS, witness)
-            values["--witness"] = True
         return checks.run(check, store, store.views, {"as_of": AS_OF, **values})
-
-
-_WITNESS = [("population", "VARCHAR"), ("scope", "VARCHAR"), ("last_seq", "BIGINT"), ("last_hash", "VARCHAR")]
 
 
 def test_a_cutoff_shows_what_retention_left(bases: Path) -> None:
@@ -391,16 +385,3 @@ def test_an_old_demotion_of_a_server_that_is_gone(generation: int, bases: Path, 
         con.commit()
     assert [f.place for f in _asked(path, "A05", servers=["github"]).samples] == ["sandbox"]
     assert _asked(path, "A05", servers=["github", "sandbox"]).outcome is Outcome.PASS
-
-
-def test_a_witnessed_task_that_is_gone(bases: Path, tmp_path: Path) -> None:
-    path = copied(built(bases, 9, {}), tmp_path / "store.db")
-    with closing(sqlite3.connect(path)) as con:
-        sql = "SELECT 'task_events', task_id, max(seq), 'x' FROM task_events GROUP BY task_id"
-        witness = con.execute(sql).fetchall()
-        assert _asked(path, "T16", witness=list(witness)).findings == 0
-        (task,) = con.execute("SELECT min(task_id) FROM tasks WHERE state = 'input-required'").fetchone()
-        con.execute("DELETE FROM tasks WHERE task_id = ?", (task,))
-        con.commit()
-    found = _asked(path, "T16", witness=[*witness, ("mcp_calls", "vk_gone", 4, "x")])
-    assert [(f.subject, f.place) for f in found.samples] == [("task_events", task)]

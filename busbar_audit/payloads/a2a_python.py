@@ -35,7 +35,8 @@ CONFIG_COLUMNS = (
     ("userinfo", _TRUTH),
     ("secret_query", _TRUTH),
 )
-_WORDS = [
+_WORDS = (
+    
     "unspecified",
     "submitted",
     "working",
@@ -45,7 +46,8 @@ _WORDS = [
     "input-required",
     "rejected",
     "auth-required",
-]
+,
+)
 _STATES = {
     "1.0": {f"TASK_STATE_{word.upper().replace('-', '_')}": word for word in _WORDS},
     "0.3": {**{word: word for word in _WORDS[1:]}, "unknown": "unspecified"},

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -21,6 +22,7 @@ from busbar_audit.reporting.session import RESULT
 from busbar_audit.result import Result
 from busbar_audit.store import Store, find_stores, open_store
 from busbar_audit.verdict import Verdict
+from busbar_audit.witnessing import advance, open_witness
 
 Progress = Callable[[str], None]
 Named = str | os.PathLike[str]
@@ -54,6 +56,7 @@ def report(
     family: str | None = None,
     schema: str | None = None,
     policy: Named | None = None,
+    witness: Named | None = None,
     only: Collection[str] = (),
     skip: Collection[str] = (),
     as_of: datetime | int | None = None,
@@ -70,7 +73,7 @@ def report(
     notebooks : by number, name or path; all of ours by default, none for an empty list.
     parameters : for notebooks; each name has to be a parameter of every notebook that runs.
     family, schema, only, skip, as_of, fail_on : as for `find_stores`, `open_store` and `audit`.
-    policy : a file for `read_policy`.
+    policy : a file for `read_policy`. witness : a folder for `open_witness`; it is advanced when the report is in its place.
     start_timeout, cell_timeout : seconds for a kernel to start, and for each cell.
     progress : called with a line of text at each longer step.
 
@@ -92,29 +95,41 @@ def report(
     _require_known(paths, parameters or {})
     every = [each for target in named for each in find_stores(target, family=family, schema=schema)]
     stores: list[Audited] = []
-    with published(out) as directory, ThreadPoolExecutor(1) as beside:
-        if paths:
-            warm = beside.submit(books.warm_up)
-        for number, target in enumerate(every, start=1):
-            with open_store(target, family=family, progress=progress) as store:
-                folder = folder_of(number, len(every), store.family)
-                result = audit(
-                    store, only=only, skip=skip, as_of=as_of, fail_on=fail_on, progress=progress, policy=declared
-                )
-                write_tables(result, directory / folder)
-                document = result.as_dict()
-                given = {**_own_parameters(store, document, as_of, policy), **(parameters or {})}
-                ran: list[books.NotebookRun] = []
-                if paths:
-                    say(f"running {len(paths)} notebook(s)")
-                    prepare(result, document)
-                    warm.result()
-                    ran = books.run(
-                        paths, store.directory, given, start_timeout=start_timeout, cell_timeout=cell_timeout
+    results: list[Result] = []
+    with ExitStack() as stack:
+        with published(out) as directory, ThreadPoolExecutor(1) as beside:
+            if paths:
+                warm = beside.submit(books.warm_up)
+            for number, target in enumerate(every, start=1):
+                with open_store(target, family=family, progress=progress) as store:
+                    folder = folder_of(number, len(every), store.family)
+                    kept = stack.enter_context(closing(open_witness(witness, store, earlier=out))) if witness else None
+                    result = audit(
+                        store,
+                        only=only,
+                        skip=skip,
+                        as_of=as_of,
+                        fail_on=fail_on,
+                        progress=progress,
+                        policy=declared,
+                        witness=kept,
                     )
-                stores.append(Audited(document, ran, folder))
-        say("writing the report")
-        run = write_folder(stores, directory)
+                    results.append(result)
+                    write_tables(result, directory / folder)
+                    document = result.as_dict()
+                    given = {**_own_parameters(store, document, as_of, policy), **(parameters or {})}
+                    ran: list[books.NotebookRun] = []
+                    if paths:
+                        say(f"running {len(paths)} notebook(s)")
+                        prepare(result, document)
+                        warm.result()
+                        ran = books.run(
+                            paths, store.directory, given, start_timeout=start_timeout, cell_timeout=cell_timeout
+                        )
+                    stores.append(Audited(document, ran, folder))
+            say("writing the report")
+            run = write_folder(stores, directory)
+        advance(results)
     return RunOutcome(Path(out).resolve(), verdict_over(stores), run, [store.notebooks for store in stores])
 
 

@@ -4,14 +4,17 @@
 -- applies: busbar sqlite 5-12, busbar postgres 6-11
 -- params: none
 -- needs: --witness
--- examines: source.witness
--- proves: A chain ends before the position witnessed earlier, or has another hash there.
--- does not prove: Anything about chains the witness never saw.
--- meaning: The end of a chain was cut off, or history was rewritten with every digest recomputed.
--- next: Restore the records from a backup; the witness tells up to where they were right.
-SELECT w.population AS subject, w.scope AS place, w.last_seq AS first_seq, w.last_seq, 1 AS records,
-    CASE WHEN r.seq IS NULL THEN 'the witnessed record is gone' ELSE 'the witnessed record has another hash' END AS detail
-FROM source.witness AS w
-LEFT JOIN audit.chain_records AS r ON r.population = w.population AND r.scope = w.scope AND r.seq = w.last_seq
-WHERE r.seq IS NULL OR r.hash IS DISTINCT FROM w.last_hash
+-- examines: audit.witnessed
+-- proves: A chain ends before the record witnessed earlier, has another hash there, or has lost that record from inside.
+-- does not prove: Anything about chains the witness never saw, nor about records older than the witnessed one.
+-- meaning: The end of a chain was cut off, history was written anew with every digest recomputed, or an older copy was restored.
+-- next: Restore the records from a backup; the witness tells up to where they were right. If an older copy was restored on purpose,
+--   `busbar-audit witness adopt` says so.
+SELECT population AS subject, scope AS place,
+    CASE WHEN standing = 'behind' THEN now_last_seq + 1 ELSE last_seq END AS first_seq, last_seq,
+    CASE WHEN standing = 'behind' THEN last_seq - now_last_seq ELSE 1 END AS records,
+    CASE standing WHEN 'behind' THEN 'ends at ' || now_last_seq || ', witnessed up to ' || last_seq
+        WHEN 'rewritten' THEN 'the witnessed record has another hash'
+        ELSE 'the witnessed record is gone from inside the chain' END AS detail
+FROM audit.witnessed WHERE standing IN ('behind', 'rewritten', 'hole')
 ORDER BY subject, place, first_seq, last_seq, detail

@@ -1,0 +1,328 @@
+"""The witness: what a store held when it was last proven, kept elsewhere.
+
+A chain cannot tell that its end was cut off, or that all of it was written anew with every digest reckoned again. A small
+text file outside the store can: one line a chain with the position it had reached. The file is read before a store is
+judged, and advanced after everything else, as a whole and in one step; a line only moves on if its chain was intact in
+this run and what was witnessed was found again in it. No other line is touched, whatever else the run found.
+
+The file of a store is named by the place the store is at. Beside the place, the oldest keys are marked, so that another
+store at the same place, and the same store at another place, are told apart.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Any
+
+from busbar_audit.errors import WitnessError
+from busbar_audit.text import printable
+
+FORMAT = "busbar-audit witness 1"
+SUFFIX = ".witness"
+MARKS = 16
+_LOCK = ".lock"
+# Columns of source.witness, a row a chain, and source.witness_file, one row if there is a witness.
+LINE_COLUMNS = [
+    ("population", "VARCHAR"),
+    ("scope", "VARCHAR"),
+    ("first_seq", "BIGINT"),
+    ("first_prev_hash", "VARCHAR"),
+    ("last_seq", "BIGINT"),
+    ("last_hash", "VARCHAR"),
+    ("records", "BIGINT"),
+    ("last_ts", "BIGINT"),
+    ("finished", "BOOLEAN"),
+]
+FILE_COLUMNS = [
+    ("file", "VARCHAR"),
+    ("status", "VARCHAR"),
+    ("detail", "VARCHAR"),
+    ("updated", "BIGINT"),
+    ("taken_at", "BIGINT"),
+    ("marks", "BIGINT"),
+    ("marks_found", "BIGINT"),
+]
+
+
+@dataclass(frozen=True)
+class Line:
+    """What was witnessed of one chain: its extent and its last hash. It begins where the chain began when it was first seen.
+
+    last_ts : time of the last record, unix seconds. finished : the task it is of was in a terminal state.
+    """
+
+    population: str
+    scope: str
+    first_seq: int
+    first_prev_hash: str | None
+    last_seq: int
+    last_hash: str | None
+    records: int
+    last_ts: int | None
+    finished: bool
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Which chain it is."""
+        return self.population, self.scope
+
+
+@dataclass(frozen=True)
+class Adoption:
+    """An operator's word that the store is as it is for a reason."""
+
+    at: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Content:
+    """What a witness file says.
+
+    location : where the store was. marks : of its oldest keys. updated : unix seconds of the copy last proven.
+    """
+
+    location: str
+    marks: tuple[str, ...] = ()
+    updated: int = 0
+    adoptions: tuple[Adoption, ...] = ()
+    lines: Mapping[tuple[str, str], Line] = field(default_factory=dict)
+
+
+def file_name(location: str) -> str:
+    """Name of the witness of the store at a place."""
+    return hashlib.sha256(location.encode("utf-8", "surrogateescape")).hexdigest()[:24] + SUFFIX
+
+
+def read(file: Path) -> Content:
+    """Read a witness file.
+
+    Raises
+    ------
+    ValueError : it is not as this program left it. OSError : it cannot be read.
+    """
+    text = file.read_bytes()
+    body, _, seal = text.rpartition(b"\nsha256 ")
+    if hashlib.sha256(body + b"\n").hexdigest().encode() + b"\n" != seal:
+        raise ValueError("its SHA-256 is not that of its lines")
+    lines = body.decode("ascii").split("\n")
+    if lines[0] != FORMAT:
+        raise ValueError(f"it begins with {printable(lines[0])[:60]}, expected {FORMAT}")
+    head = json.loads(lines[1])
+    read_lines = [Line(*json.loads(line)) for line in lines[2:]]
+    if not all(_right(line) for line in read_lines):
+        raise ValueError("a line of it has values of other kinds")
+    return Content(
+        str(head["location"]),
+        tuple(str(mark) for mark in head["marks"]),
+        int(head["updated"]),
+        tuple(Adoption(**each) for each in head["adoptions"]),
+        {line.key: line for line in read_lines},
+    )
+
+
+def _right(line: Line) -> bool:
+    texts = (line.population, line.scope, line.first_prev_hash or "", line.last_hash or "")
+    numbers = (line.first_seq, line.last_seq, line.records, line.last_ts or 0)
+    return (
+        all(isinstance(each, str) for each in texts)
+        and all(type(each) is int and -(2**63) <= each < 2**63 for each in numbers)
+        and isinstance(line.finished, bool)
+    )
+
+
+def write(file: Path, content: Content) -> None:
+    """Put a witness file in place of the one before, in one step: whoever reads finds the old one or the new one, whole."""
+    part = file.with_name(f"{file.name}.{os.getpid()}.part")
+    digest = hashlib.sha256()
+    try:
+        with part.open("wb") as out:
+            for line in _text(content):
+                digest.update(line)
+                out.write(line)
+            out.write(b"sha256 " + digest.hexdigest().encode() + b"\n")
+            out.flush()
+            os.fsync(out.fileno())
+        part.replace(file)
+    except BaseException:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+        raise
+    # The new name has to last as well.
+    folder = os.open(file.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _text(content: Content) -> Iterator[bytes]:
+    head = {
+        "location": content.location,
+        "marks": list(content.marks),
+        "updated": content.updated,
+        "adoptions": [{"at": each.at, "reason": each.reason} for each in content.adoptions],
+    }
+    yield f"{FORMAT}\n".encode()
+    yield json.dumps(head).encode() + b"\n"
+    for line in content.lines.values():
+        yield json.dumps(list(vars(line).values())).encode() + b"\n"
+
+
+class Witness:
+    """The witness of one store, locked from when it is read until it has been advanced.
+
+    Attributes
+    ----------
+    status : ``new`` (no file yet), ``read``, ``edited`` (there, and not as it was left), ``missing`` (an earlier report
+        names it) or ``elsewhere`` (this store was witnessed at another place, and not at this one).
+    detail : what is wrong, in words. content : what was read, empty if nothing was.
+    """
+
+    def __init__(self, directory: Path, location: str, *, named_before: bool = False) -> None:
+        self.directory = directory
+        self.location = location
+        self.file = directory / file_name(location)
+        self.content = Content(location)
+        self.detail = ""
+        self._lock = _locked(directory, self.file)
+        try:
+            self.content, self.status = read(self.file), "read"
+        except FileNotFoundError:
+            self.status = "missing" if named_before else "new"
+            self.detail = "an earlier report names it, and it is not there" if named_before else ""
+        except OSError as error:
+            self.close()
+            raise WitnessError(
+                f"Witness {printable(str(self.file))}: {error.strerror}.",
+                "Expected a file this program may read.",
+                "Nothing was checked and nothing was written.",
+            ) from None
+        except (ValueError, TypeError, KeyError, IndexError) as error:
+            self.status, self.detail = "edited", str(error)
+
+    def elsewhere(self, marks: Iterable[str]) -> None:
+        """Look for the store among the witnesses of other places, if it has none at its own.
+
+        Parameters
+        ----------
+        marks : of all keys of the store.
+        """
+        if self.status != "new":
+            return
+        known = set(marks)
+        for other in sorted(self.directory.glob(f"*{SUFFIX}")):
+            try:
+                content = read(other)
+            except (OSError, ValueError, TypeError, KeyError, IndexError):
+                continue
+            if known & set(content.marks):
+                self.status = "elsewhere"
+                self.detail = f"this store was witnessed at {printable(content.location)}"
+                return
+
+    def advance(
+        self, lines: Iterable[Line], proven: Mapping[tuple[str, str], str], marks: Sequence[str], at: int
+    ) -> bool:
+        """Write what was proven in this run; False where there is nothing that may be written.
+
+        Parameters
+        ----------
+        lines : every intact chain as it is now.
+        proven : of the witnessed chains those in which what was witnessed was found, with the population they are in now.
+        marks : of the oldest keys. at : unix seconds of the copy.
+        """
+        if self.status not in ("new", "read"):
+            return False
+        old = self.content
+        intact = {line.key: line for line in lines}
+        now = dict(intact)
+        for key, line in old.lines.items():
+            later = (proven[key], key[1]) if key in proven else None
+            if later is None or later not in intact:
+                now[key] = line
+            else:
+                # It was proven from its old beginning on, whatever a purge has taken of that since.
+                now[later] = replace(now[later], first_seq=line.first_seq, first_prev_hash=line.first_prev_hash)
+        self.content = replace(
+            old, marks=old.marks or tuple(marks)[:MARKS], updated=max(old.updated, at), lines=dict(sorted(now.items()))
+        )
+        self._write()
+        return True
+
+    def adopt(self, lines: Iterable[Line], marks: Sequence[str], at: int, reason: str) -> None:
+        """Begin anew from what the store is now; the reason is kept in the file.
+
+        Raises
+        ------
+        WitnessError : no reason.
+        """
+        if not reason.strip():
+            raise WitnessError(
+                "Adopting without a reason.", "Expected why the store may be as it is.", "Give --reason."
+            )
+        word = Adoption(datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"), printable(reason))
+        self.content = Content(
+            self.location,
+            tuple(marks)[:MARKS],
+            at,
+            (*self.content.adoptions, word),
+            dict(sorted((line.key, line) for line in lines)),
+        )
+        self.status = "read"
+        self._write()
+
+    def _write(self) -> None:
+        try:
+            write(self.file, self.content)
+        except OSError as error:
+            raise WitnessError(
+                f"Witness {printable(str(self.file))} cannot be written: {error.strerror}.",
+                "Expected a folder this program may write to.",
+                "The witness is as it was before; the result of the audit stands.",
+            ) from None
+
+    def close(self) -> None:
+        """Let another run have it."""
+        self._lock.close()
+
+    def document(self) -> dict[str, Any]:
+        """The part ``witness`` of result.json: what was read, before anything is advanced."""
+        return {
+            "file": self.file.name,
+            "status": self.status,
+            "detail": self.detail,
+            "chains": len(self.content.lines),
+            "updated": self.content.updated or None,
+            "adoptions": [{"at": each.at, "reason": each.reason} for each in self.content.adoptions],
+        }
+
+
+def _locked(directory: Path, file: Path) -> IO[bytes]:
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = file.with_suffix(_LOCK).open("ab")
+    except OSError as error:
+        raise WitnessError(
+            f"Witness folder {printable(str(directory))}: {error.strerror}.",
+            "Expected a folder this program may write to.",
+            "Nothing was checked.",
+        ) from None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        lock.close()
+        raise WitnessError(
+            f"Witness {printable(str(file))} is in use by another run.",
+            "One run a store at a time.",
+            "Wait for it to end and run again. Nothing was checked.",
+        ) from None
+    return lock
