@@ -286,7 +286,8 @@ def test_a_store_whose_schema_has_capitals(server: Server) -> None:
 # ---- every shape, every query ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("base", BASES)
+# Every query ran on every generation's shape above; what differs where nothing is in it shows on these.
+@pytest.mark.parametrize("base", ["first", "legacy", "push", "v4"])
 def test_every_query_works_on_the_empty_shape(server: Server, base: str) -> None:
     schema = f"empty_{base}"
     written(server, base, schema, tasks=0)

@@ -36,7 +36,6 @@ CONFIG_COLUMNS = (
     ("secret_query", _TRUTH),
 )
 _WORDS = (
-    
     "unspecified",
     "submitted",
     "working",
@@ -46,7 +45,6 @@ _WORDS = (
     "input-required",
     "rejected",
     "auth-required",
-,
 )
 _STATES = {
     "1.0": {f"TASK_STATE_{word.upper().replace('-', '_')}": word for word in _WORDS},
