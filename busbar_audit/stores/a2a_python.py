@@ -1,4 +1,4 @@
-"""The A2A Python SDK's stores on PostgreSQL: how they are recognised, their revisions, what is due in each.
+"""The A2A Python SDK's stores on PostgreSQL and SQLite: how they are recognised, their revisions, what is due in each.
 
 Source: fact sheet section 8.1. Numbers: 1 before owners, then one for each revision of its migrations. The SDK makes tables
 without a stamp as well, and its tool stamps a database without making them: shape and stamp are compared.
@@ -6,7 +6,8 @@ without a stamp as well, and its tool stamps a database without making them: sha
 
 from __future__ import annotations
 
-from psycopg import sql
+from dataclasses import replace
+from typing import Any
 
 from busbar_audit.payloads import a2a_python as payloads
 from busbar_audit.stores.family import Ask, Derived, Facts, Family, Generation, Tables
@@ -33,6 +34,16 @@ _COLUMNS = {
 }
 
 
+# What a SQLite file has to hold there; all else is text.
+_TYPES = {
+    "config_data": "BLOB",
+    "event_data": "BLOB",
+    "seq": "INTEGER",
+    "version": "INTEGER",
+    "task_version": "INTEGER",
+}
+
+
 def recognise(tables: Tables) -> bool:
     """Whether tables with these columns are those of the Python SDK; the JavaScript SDK's of the same names have tenants."""
     tasks, configs = tables.get(TASKS, set()), tables.get(CONFIGS, set())
@@ -49,7 +60,18 @@ def stamp(ask: Ask, found: Shape, schema: str) -> int | None:
     """The number of the stamped revision; None without a stamp, `NEWER` for one that is not known."""
     if STAMP not in found.tables:
         return None
+    from psycopg import sql
+
     rows = ask(sql.SQL("SELECT version_num::text FROM {}").format(sql.Identifier(schema, STAMP)))
+    return _highest(rows)
+
+
+def stamp_in_file(ask: Ask, found: Shape, _schema: str) -> int | None:
+    """The same of a SQLite file."""
+    return _highest(ask(f"SELECT version_num FROM {STAMP}")) if STAMP in found.tables else None  # noqa: S608 - our name
+
+
+def _highest(rows: list[tuple[Any, ...]]) -> int | None:
     return max((REVISIONS.get(revision, NEWER) for (revision,) in rows), default=None)
 
 
@@ -99,7 +121,7 @@ def _columns(shape: Shape, table: str) -> tuple[ColumnShape, ...]:
 
 
 def _column(name: str) -> ColumnShape:
-    return ColumnShape(name, "", False, None, 0)
+    return ColumnShape(name, _TYPES.get(name, "TEXT"), False, None, 0)
 
 
 FAMILY = Family(
@@ -126,3 +148,4 @@ FAMILY = Family(
         ),
     },
 )
+SQLITE = replace(FAMILY, engine="sqlite", stamp=stamp_in_file, damaged="A2A-P17", always=("A2A-P17",))

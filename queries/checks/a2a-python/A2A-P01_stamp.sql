@@ -1,7 +1,7 @@
 -- code: A2A-P01
 -- title: The shape is not what the stamp says
 -- severity: high
--- applies: a2a-python postgres 1-4
+-- applies: a2a-python postgres 1-4, a2a-python sqlite 1-4
 -- params: none
 -- examines: source.store
 -- proves: The revision that is stamped, or that other columns imply, has tables or columns that are not here.

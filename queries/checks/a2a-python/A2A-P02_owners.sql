@@ -1,7 +1,7 @@
 -- code: A2A-P02
 -- title: Rows that no caller of the others' kind can see
 -- severity: low
--- applies: a2a-python postgres 1-4
+-- applies: a2a-python postgres 1-4, a2a-python sqlite 1-4
 -- params: none
 -- examines: audit.stored_rows
 -- proves: Rows have no owner, an empty owner or the migration's default beside rows with a named owner.

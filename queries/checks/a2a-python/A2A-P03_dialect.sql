@@ -1,7 +1,7 @@
 -- code: A2A-P03
 -- title: A task in another dialect than its version says
 -- severity: high
--- applies: a2a-python postgres 1-4
+-- applies: a2a-python postgres 1-4, a2a-python sqlite 1-4
 -- params: none
 -- examines: audit.tasks
 -- proves: protocol_version is 1.0 and the state is spelled as in 0.3, or the other way round, or the version is none of

@@ -1,7 +1,7 @@
 -- code: A2A-P04
 -- title: Configurations without their task
 -- severity: info
--- applies: a2a-python postgres 1-4
+-- applies: a2a-python postgres 1-4, a2a-python sqlite 1-4
 -- params: none
 -- examines: audit.push_configs
 -- proves: No task of this store has the configuration's task id.

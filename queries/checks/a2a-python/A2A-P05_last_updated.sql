@@ -1,7 +1,7 @@
 -- code: A2A-P05
 -- title: last_updated differs from the status
 -- severity: medium
--- applies: a2a-python postgres 1-4
+-- applies: a2a-python postgres 1-4, a2a-python sqlite 1-4
 -- params: none
 -- examines: audit.tasks
 -- proves: last_updated is not the time that the status has; rows without either are left out.

@@ -1,7 +1,7 @@
 -- code: A2A-P07
 -- title: Plain and encrypted configurations side by side
 -- severity: info
--- applies: a2a-python postgres 1-4
+-- applies: a2a-python postgres 1-4, a2a-python sqlite 1-4
 -- params: none
 -- examines: audit.push_configs
 -- proves: Some rows are encrypted tokens and some are plain JSON.

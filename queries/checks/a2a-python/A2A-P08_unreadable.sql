@@ -1,7 +1,7 @@
 -- code: A2A-P08
 -- title: A row that cannot be read
 -- severity: critical
--- applies: a2a-python postgres 1-4
+-- applies: a2a-python postgres 1-4, a2a-python sqlite 1-4
 -- params: none
 -- examines: audit.stored_rows
 -- proves: The status is no JSON object with a state that is a text, or the configuration neither JSON nor an encrypted token.

@@ -1,7 +1,7 @@
 -- code: A2A-P09
 -- title: A configuration of another task or id
 -- severity: high
--- applies: a2a-python postgres 1-4
+-- applies: a2a-python postgres 1-4, a2a-python sqlite 1-4
 -- params: none
 -- examines: audit.push_configs
 -- proves: Task or id inside the configuration are not those of its row.

@@ -1,7 +1,7 @@
 -- code: A2A-P10
 -- title: Versions without their task
 -- severity: medium
--- applies: a2a-python postgres 1-4
+-- applies: a2a-python postgres 1-4, a2a-python sqlite 1-4
 -- params: none
 -- examines: raw.task_versions
 -- proves: task_versions has a row whose task is not there.

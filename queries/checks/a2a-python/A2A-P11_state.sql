@@ -1,7 +1,7 @@
 -- code: A2A-P11
 -- title: A state that is none
 -- severity: high
--- applies: a2a-python postgres 1-4
+-- applies: a2a-python postgres 1-4, a2a-python sqlite 1-4
 -- params: none
 -- examines: audit.tasks
 -- proves: The state is no word of either dialect.

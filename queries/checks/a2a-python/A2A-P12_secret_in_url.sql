@@ -1,7 +1,7 @@
 -- code: A2A-P12
 -- title: Secrets inside URLs
 -- severity: high
--- applies: a2a-python postgres 1-4
+-- applies: a2a-python postgres 1-4, a2a-python sqlite 1-4
 -- params: none
 -- examines: audit.push_configs
 -- proves: The URL has a user name or password, or a query parameter that looks like a secret.

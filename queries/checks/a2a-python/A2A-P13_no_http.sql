@@ -1,7 +1,7 @@
 -- code: A2A-P13
 -- title: Callbacks that are never delivered
 -- severity: medium
--- applies: a2a-python postgres 1-4
+-- applies: a2a-python postgres 1-4, a2a-python sqlite 1-4
 -- params: none
 -- examines: audit.push_configs
 -- proves: The URL's scheme is neither http nor https, or the text is no URL.

@@ -1,7 +1,7 @@
 -- code: A2A-P14
 -- title: Callbacks over http
 -- severity: high
--- applies: a2a-python postgres 1-4
+-- applies: a2a-python postgres 1-4, a2a-python sqlite 1-4
 -- params: none
 -- examines: audit.push_configs
 -- proves: The URL's scheme is http. Where no token or credentials are sent with it, it is info.

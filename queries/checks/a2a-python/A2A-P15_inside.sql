@@ -1,7 +1,7 @@
 -- code: A2A-P15
 -- title: Callbacks into private networks
 -- severity: high
--- applies: a2a-python postgres 1-4
+-- applies: a2a-python postgres 1-4, a2a-python sqlite 1-4
 -- params: none
 -- examines: audit.push_configs
 -- proves: The host is this host, a private or link-local address, a metadata service, a name without a dot, or an internal

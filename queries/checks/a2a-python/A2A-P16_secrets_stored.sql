@@ -1,7 +1,7 @@
 -- code: A2A-P16
 -- title: Tokens and credentials in clear
 -- severity: info
--- applies: a2a-python postgres 1-4
+-- applies: a2a-python postgres 1-4, a2a-python sqlite 1-4
 -- params: none
 -- examines: audit.push_configs
 -- proves: Plain configurations hold tokens or credentials.

@@ -1,11 +1,11 @@
 -- view: tasks
 -- kind: table
 -- about: one row a task with what its status says; a column that the revision lacks is NULL. Times are microseconds since 1970.
--- applies: a2a-python postgres 1-4
+-- applies: a2a-python postgres 1-4, a2a-python sqlite 1-4
 WITH stored AS (
     SELECT * FROM raw.tasks
     UNION ALL BY NAME
     SELECT CAST(NULL AS VARCHAR) AS owner, CAST(NULL AS VARCHAR) AS last_updated, CAST(NULL AS VARCHAR) AS protocol_version WHERE false
 )
-SELECT s.id AS task_id, s.context_id, s.owner, s.protocol_version, epoch_us(TRY_CAST(s.last_updated AS TIMESTAMP)) AS updated_us, p.* EXCLUDE (_row)
+SELECT s._rejected AS rejected, s.id AS task_id, s.context_id, s.owner, s.protocol_version, epoch_us(TRY_CAST(s.last_updated AS TIMESTAMP)) AS updated_us, p.* EXCLUDE (_row)
 FROM stored AS s LEFT JOIN source.python_tasks AS p ON p._row = s._row
