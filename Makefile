@@ -4,20 +4,21 @@ VENV   ?= .venv
 BIN     = $(VENV)/bin
 STAMP   = $(VENV)/.installed
 
-.PHONY: help demo test test-full lint bench mutants docs clean
+.PHONY: help demo test test-full lint bench bench-postgres mutants docs clean
 help:
 	@echo "make demo       sample stores, audited and reported; prints where to look"
 	@echo "make test       the whole suite"
 	@echo "make test-full  the suite over every generation"
 	@echo "make lint       ruff, mypy, import contract"
 	@echo "make bench      speed and memory, as ratios against a plain loop"
+	@echo "make bench-postgres  on PostgreSQL, against COPY of the same tables"
 	@echo "make mutants    breaks the verifiers on purpose; every mutant must turn a test red"
 	@echo "make docs       regenerates the check catalogue"
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade -c constraints.txt pip
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,lint]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[demo,test,lint]'
 	@touch $(STAMP)
 
 demo: $(STAMP)
@@ -37,6 +38,9 @@ lint: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks
+
+bench-postgres: $(STAMP)
+	$(BIN)/python -m benchmarks.postgres
 
 mutants: $(STAMP)
 	$(BIN)/python tests/mutants.py

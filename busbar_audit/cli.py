@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from datetime import datetime
 from pathlib import Path
@@ -289,9 +289,21 @@ def report(
 
 @app.command()
 def synth(
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="busbar")],
-    out: Annotated[Path | None, typer.Option("--out", metavar="PATH", help="File to write; it must not exist.")] = None,
-    generation: Annotated[int, typer.Option(help="Schema generation, 5 to 12.")] = 9,
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="busbar (a SQLite file) or busbar-pg (PostgreSQL).")],
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out",
+            metavar="PATH|TARGET",
+            help="File to write, which must not exist; for busbar-pg postgresql://…, service=NAME or env:NAME.",
+        ),
+    ] = None,
+    schema: Annotated[
+        str | None, typer.Option("--schema", metavar="NAME", help="busbar-pg: schema to write; it must hold no tables.")
+    ] = None,
+    generation: Annotated[
+        int | None, typer.Option(help="Schema generation: 5 to 12, by default 9; busbar-pg: 6, 10 (default) or 11.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same rows.")] = 0,
     size: Annotated[int, typer.Option("--size", min=0, help="Number of calls; the rest follows.")] = 1000,
     bodies: Annotated[str, typer.Option(help="From generation 10 on: typed, neutral or migrated.")] = "typed",
@@ -302,27 +314,39 @@ def synth(
     """Write a synthetic store, healthy or with faults planted."""
     from busbar_audit import synth as making
 
-    if kind != "busbar":
-        raise UsageError(f"synth {kind}", "This version writes: busbar.")
+    if kind not in making.KINDS:
+        raise UsageError(f"synth {kind}", f"This version writes: {', '.join(making.KINDS)}.")
     if listing:
-        for line in making.listing():
+        for line in making.listing(kind):
             print(line)
         return 0
     if out is None:
-        raise UsageError("synth needs --out PATH.")
+        raise UsageError("synth needs --out PATH, or a database for busbar-pg.")
     with console.progress() as say:
-        for line in making.write(
-            out,
-            generation=generation,
-            seed=seed,
-            size=size,
-            bodies=bodies,
-            odd=odd or (),
-            faults=fault or (),
-            progress=say,
-        ):
+        options: dict[str, Any] = {
+            "generation": making.KINDS[kind] if generation is None else generation,
+            "seed": seed,
+            "size": size,
+            "bodies": bodies,
+            "odd": odd or (),
+            "faults": fault or (),
+            "progress": say,
+        }
+        for line in _written(kind, out, schema, options):
             print(line)
     return 0
+
+
+def _written(kind: str, out: str, schema: str | None, options: Mapping[str, Any]) -> Iterator[str]:
+    from busbar_audit import synth as making
+
+    if kind == "busbar-pg":
+        if schema is None:
+            raise UsageError("synth busbar-pg needs --schema NAME.", "A schema that holds no tables, or a new one.")
+        return making.write_postgres(out, schema, **options)
+    if schema is not None or "://" in out or out.startswith(("service=", "env:")):
+        raise UsageError("synth busbar writes a SQLite file.", "--out PATH.", "For PostgreSQL it is synth busbar-pg.")
+    return making.write(Path(out), **options)
 
 
 @app.command()
@@ -337,6 +361,7 @@ def rehearse(
     purge: Annotated[str | None, typer.Option(metavar="CMD", help="Runs the gateway's purge.")] = None,
     timeout: Annotated[float, typer.Option(help="Seconds for each command.")] = 120.0,
     shell: Annotated[bool, typer.Option("--shell", help="Run the commands by /bin/sh.")] = False,
+    schema: SchemaOption = None,
     out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder for the outputs.")] = None,
     as_json: JsonOption = False,
 ) -> int:
@@ -358,7 +383,8 @@ def rehearse(
             write_report([proof.result], out)
 
     with console.progress() as say:
-        proof = prove(target, Commands(write, restart, read, purge, timeout, shell), keep=keep, progress=say)
+        commands = Commands(write, restart, read, purge, timeout, shell)
+        proof = prove(target, commands, schema=schema, keep=keep, progress=say)
     written = [f"{name:9} {printable(str(ended))}" for name, ended in proof.ran]
     return _show(documents[0], as_json, written + ([] if out is None else [f"written   {printable(str(out))}"]))
 

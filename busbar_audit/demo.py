@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from busbar_audit.errors import OutputExists
+from busbar_audit.errors import AuditError, OutputExists
 from busbar_audit.synth import plant, write_busbar
+from busbar_audit.synth.server import installed, private_server
 from busbar_audit.text import printable
 from busbar_audit.verdict import Verdict
 
@@ -22,7 +24,11 @@ class Sample:
     options: dict[str, Any]
     faults: tuple[str, ...]
     verdict: Verdict
+    on_postgres: bool = False
 
+
+_SIZE: dict[str, Any] = {"seed": 7, "calls": 3000, "tasks": 60, "audits": 300}
+_SCHEMA = "busbar"
 
 SAMPLES = (
     Sample("healthy", "a gateway of generation 9 in normal use", {"generation": 9}, (), Verdict.CLEAN),
@@ -48,6 +54,14 @@ SAMPLES = (
         Verdict.CLEAN,
     ),
     Sample("empty", "a store that kept nothing", {"generation": 9, "odd": ("empty",)}, (), Verdict.INCONCLUSIVE),
+    Sample(
+        "postgres",
+        "a gateway of generation 10 on PostgreSQL, with a call deleted and a live task marked for the purge",
+        {"generation": 10},
+        ("call_deleted", "task_disposition"),
+        Verdict.FINDINGS,
+        on_postgres=True,
+    ),
 )
 
 
@@ -56,7 +70,8 @@ def run(out: Path, say: Callable[[str], None]) -> tuple[list[str], int]:
 
     Returns
     -------
-    lines for the user, and 0 if every store got the verdict it has to get, else 3.
+    lines for the user, and 0 if every store got the verdict it has to get, else 3. The store on PostgreSQL is left out, with
+    a line that says so, where no server is installed.
 
     Raises
     ------
@@ -68,13 +83,19 @@ def run(out: Path, say: Callable[[str], None]) -> tuple[list[str], int]:
     stores = out / "stores"
     stores.mkdir(parents=True, exist_ok=True)
     for sample in SAMPLES:
+        if sample.on_postgres and not installed():
+            lines.append(f"{sample.name:9}  left out      {_NO_SERVER}")
+            continue
         say(f"store {sample.name}")
-        path = stores / f"{sample.name}.db"
-        _clear(path)
-        written = write_busbar(path, **{"seed": 7, "calls": 3000, "tasks": 60, "audits": 300, **sample.options})
-        for fault in sample.faults:
-            plant(path, fault)
-        outcome = report(path, out / sample.name, as_of=written.end, progress=say)
+        with ExitStack() as stack:
+            try:
+                uri = stack.enter_context(private_server()).uri if sample.on_postgres else None
+            except AuditError as error:
+                lines.append(f"{sample.name:9}  NOT SHOWN     {error.read}")
+                right = False
+                continue
+            target, end = _in_file(sample, stores) if uri is None else _in_database(sample, uri)
+            outcome = report(target, out / sample.name, as_of=end, progress=say)
         as_told = outcome.verdict is sample.verdict
         right = right and as_told
         note = "" if as_told else f"  EXPECTED {sample.verdict}"
@@ -85,6 +106,27 @@ def run(out: Path, say: Callable[[str], None]) -> tuple[list[str], int]:
         "Open one of these pages in a browser; beside it lie result.json, junit.xml, metrics.prom and findings.parquet."
     )
     return lines, 0 if right else 3
+
+
+_NO_SERVER = "it needs a PostgreSQL server: pip install 'busbar-audit[demo]'"
+
+
+def _in_file(sample: Sample, stores: Path) -> tuple[Path | str, int]:
+    """Write a sample into a SQLite file; return it and the end of its traffic."""
+    path = stores / f"{sample.name}.db"
+    _clear(path)
+    written = write_busbar(path, **_SIZE, **sample.options)
+    for fault in sample.faults:
+        plant(path, fault)
+    return path, written.end
+
+
+def _in_database(sample: Sample, uri: str) -> tuple[Path | str, int]:
+    """Write a sample into a PostgreSQL database; return its URI and the end of the sample's traffic."""
+    from busbar_audit.synth.busbar_pg import write_busbar_pg
+
+    written, _ = write_busbar_pg(uri, _SCHEMA, faults=sample.faults, **_SIZE, **sample.options)
+    return uri, written.end
 
 
 def _clear(path: Path) -> None:

@@ -43,6 +43,7 @@ def judge(
     fail_on: str,
     evidence: int | None,
     kind: str = "chained record",
+    hidden: Sequence[str] = (),
 ) -> tuple[Verdict, list[str]]:
     """Judge a run.
 
@@ -52,6 +53,7 @@ def judge(
     account : of all tables.
     fail_on : severity from which a finding makes the run `findings`.
     evidence : records looked at of the kind that is audited, None where no check of them was selected. kind : in words.
+    hidden : tables that may not be read, where all of the store was asked for: their rows are in no account.
 
     Returns
     -------
@@ -75,6 +77,8 @@ def judge(
     wrong = [line.table for line in account if not line.adds_up]
     if wrong:
         reasons.append(f"the account does not add up for {', '.join(wrong)}")
+    if hidden:
+        reasons.append(f"{len(hidden)} table(s) may not be read and are in no account: {', '.join(hidden)}")
     if not results:
         reasons.append("no check was selected")
     elif not any(r.examined for r in results):

@@ -2,8 +2,8 @@
 
 A view file is ``queries/views/<family>/<view>.sql``; a view that is put together of parts has one file a part,
 ``<view>.<part>.sql``, and holds the rows of every part whose tables are in the store. Kinds: ``view``, ``table``
-(computed once), ``part``. Of a small store every view is computed once: to plan a view anew in each of a hundred queries
-takes longer than to keep its rows.
+(computed once, and so is a view with such a part), ``part``. Of a small store every view is computed once: to plan a view
+anew in each of a hundred queries takes longer than to keep its rows.
 """
 
 from __future__ import annotations
@@ -117,9 +117,9 @@ class Views:
         for part in parts:
             for needed in sorted(part.reads):
                 self.make(needed, values)
-        kind = "TABLE" if parts[0].header["kind"] == "table" or self._small() else "VIEW"
+        kept = self._small() or any(part.header["kind"] == "table" for part in parts)
         body = "\nUNION ALL BY NAME\n".join(f"({part.sql}\n)" for part in parts)
-        self._con.execute(f"CREATE {kind} audit.{name} AS {body}", parts[0].bind(values))
+        self._con.execute(f"CREATE {'TABLE' if kept else 'VIEW'} audit.{name} AS {body}", parts[0].bind(values))
         self._made.add(name)
 
     def has(self, relation: str) -> bool:

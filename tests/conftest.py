@@ -5,8 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from support_postgres import Server
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -18,6 +22,15 @@ def _own_private_directories(tmp_path_factory: pytest.TempPathFactory) -> Iterat
         patch.setenv("BUSBAR_AUDIT_TMPDIR", str(tmp_path_factory.mktemp("private")))
         patch.delenv("BUSBAR_AUDIT_TARGET", raising=False)
         yield
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Server]:
+    """One PostgreSQL server for all tests of a session."""
+    from support_postgres import running
+
+    with running() as up:
+        yield up
 
 
 @pytest.fixture(scope="session")

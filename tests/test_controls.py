@@ -15,7 +15,7 @@ from support_audit import AS_OF, built, copied, sql_extents, streamed_extents
 from busbar_audit import checks
 from busbar_audit.auditing import audit
 from busbar_audit.findings import CheckResult, Outcome, at_least
-from busbar_audit.store import open_store
+from busbar_audit.store import Store, open_store
 from busbar_audit.synth.bodies import dumps
 from busbar_audit.synth.plan import ODD
 from busbar_audit.synth.records import insert, load, reseal, save, unguarded
@@ -34,6 +34,7 @@ class Control:
     """A legal store: how it is made, and what may be said of it.
 
     codes : exactly the codes at medium or above. below : exactly those under it, the lists left out.
+    postgres : generation of the same store on PostgreSQL, where it is another one; test_postgres_faults has it there.
     """
 
     name: str
@@ -43,9 +44,17 @@ class Control:
     below: str = ""
     exit_code: int = 0
     needs: Mapping[str, Any] = field(default_factory=dict)
+    postgres: int | None = None
 
     def __str__(self) -> str:
         return f"{self.name}-v{self.generation}"
+
+    @property
+    def on_postgres(self) -> int | None:
+        """Generation of the same store on PostgreSQL; None where there is none."""
+        if self.needs.get("bodies") == "migrated":
+            return None
+        return self.postgres or {6: 6, 10: 10, 11: 11, 12: 11}.get(self.generation)
 
     def apply(self, c: sqlite3.Connection) -> None:
         """Do what the gateway, an operator or another engine would do; every guard stays on."""
@@ -56,6 +65,19 @@ class Control:
             before = c.total_changes
             c.execute(command)
             assert c.total_changes > before, f"{self.name}: nothing changed"
+
+    def require(self, store: Store) -> None:
+        """An audit of the store says of it what may be said, and no more."""
+        result = audit(store, as_of=AS_OF)
+        found = [(f.code.removeprefix("BUS-"), f) for f in result.findings()]
+        told = [(code, f.subject, f.place, f.detail) for code, f in found if code not in LISTS]
+        grave = {code for code, f in found if at_least(f.severity, "medium")}
+        assert grave == set(self.codes.split()), told
+        assert {code for code, f in found if not at_least(f.severity, "medium")} - LISTS == set(self.below.split()), (
+            told
+        )
+        assert [r.code for r in result.results if r.outcome is Outcome.COULD_NOT_RUN] == []
+        assert result.exit_code == self.exit_code
 
 
 def _ahead(c: sqlite3.Connection) -> None:
@@ -134,6 +156,8 @@ _OLD_PLANE = f"SELECT id FROM plane_records WHERE kind = 'task' AND disposition 
 _FIRST_BUCKETS = "SELECT DISTINCT bucket FROM usage_metering ORDER BY 1 LIMIT 1 OFFSET 2"
 _BOB = "WHERE id = 'vk_bob'"
 
+_ODD_ON_POSTGRES = {"purged_head": 10, "audit_gap": 6, "clock_back_small": 11, "pipes": 6, "many_principals": 10,
+                    "big_body": 10, "retry": 10, "silent_principal": 11, "empty": 10}  # fmt: skip
 _ODD = {
     "purged_head": (9, {}, ""),
     "audit_gap": (9, {}, ""),
@@ -157,7 +181,8 @@ def _odd(name: str) -> Control:
     generation, options, below = _ODD[name]
     codes = " ".join(code.removeprefix("BUS-") for code in ODD[name][1])
     ends = 3 if name == "empty" else 1 if codes else 0
-    return Control(f"odd_{name}", generation, (), codes, below, ends, {**options, "odd": (name,)})
+    needs = {**options, "odd": (name,)}
+    return Control(f"odd_{name}", generation, (), codes, below, ends, needs, postgres=_ODD_ON_POSTGRES.get(name))
 
 
 CONTROLS: tuple[Control, ...] = (
@@ -184,8 +209,9 @@ CONTROLS: tuple[Control, ...] = (
         exit_code=1,
     ),
     Control("all_calls_purged", 9, "DELETE FROM mcp_calls"),
-    Control("windows_purged", 9, f"DELETE FROM usage_windows WHERE window_start < {START + 3 * DAY}"),
-    Control("metering_purged", 9, f"DELETE FROM usage_metering WHERE bucket = ({_FIRST_BUCKETS})"),
+    Control("plane_all_calls_purged", 10, "DELETE FROM plane_records WHERE kind = 'call'"),
+    Control("windows_purged", 9, f"DELETE FROM usage_windows WHERE window_start < {START + 3 * DAY}", postgres=6),
+    Control("metering_purged", 9, f"DELETE FROM usage_metering WHERE bucket = ({_FIRST_BUCKETS})", postgres=6),
     # writing
     Control("appended_again", 9, _appended_again),
     Control("crash_ahead", 8, _ahead, "T03", exit_code=1),
@@ -193,16 +219,19 @@ CONTROLS: tuple[Control, ...] = (
     Control("newer_state", 9, _newer_state, "T07", exit_code=1),
     Control("rows_shuffled", 7, _shuffled),
     Control("many_in_a_second", 9, _one_second),
-    Control("no_tasks", 9, needs={"tasks": 0}),
-    Control("no_calls", 8, needs={"calls": 0}),
-    Control("no_audits", 9, needs={"audits": 0}),
+    Control("no_tasks", 9, needs={"tasks": 0}, postgres=10),
+    Control("no_calls", 8, needs={"calls": 0}, postgres=11),
+    Control("no_audits", 9, needs={"audits": 0}, postgres=10),
     Control("servers_never_called", 9, _servers_configured, below="D01", needs={"calls": 0}),
     Control("tools_tried_once", 9, f"DELETE FROM mcp_calls WHERE ts > {START + DAY}"),
+    Control("plane_tools_tried_once", 11, f"DELETE FROM plane_records WHERE kind = 'call' AND ts > {START + DAY}"),
     # approvals and demotions
     Control("demotion_cleared", 9, "DELETE FROM mcp_demotions"),
     Control("plane_demotion_cleared", 10, "DELETE FROM plane_records WHERE kind = 'demotion'"),
     Control("approvals_expired", 9, f"UPDATE spent_ask_states SET expires_at = {START + 1000}"),
+    Control("tokens_expired", 11, f"UPDATE plane_tokens SET expires_at = {START + 1000}"),
     Control("asked_never_granted", 9, "DELETE FROM spent_ask_states"),
+    Control("plane_asked_never_granted", 10, "DELETE FROM plane_tokens"),
     Control("tokens_of_late_engine", 12, "UPDATE plane_tokens SET kind = 'ask'"),
     # keys
     Control(
@@ -212,17 +241,18 @@ CONTROLS: tuple[Control, ...] = (
             f"UPDATE keys SET enabled = 0, deleted_at = {AS_OF}, name = '', labels = '{{}}' {_BOB}",
             "UPDATE credentials SET revoked_at = updated_at WHERE key_id = 'vk_alice'",
         ),
+        postgres=11,
     ),
-    Control("key_expired", 8, f"UPDATE keys SET expires_at = {START} {_BOB}", below="K07"),
+    Control("key_expired", 8, f"UPDATE keys SET expires_at = {START} {_BOB}", below="K07", postgres=6),
     Control("key_disabled", 6, f"UPDATE keys SET enabled = 0 {_BOB}"),
     Control(
         "grants_spelled_out", 12, 'UPDATE keys SET scope_grants = \'{ "agent" : ["a\\"b", "c"], "x": [] }\' ' + _BOB
     ),
     Control("grants_of_nothing", 10, "UPDATE keys SET scope_grants = '{}' " + _BOB),
     # usage
-    Control("all_refunded", 9, "UPDATE usage_metering SET billable_requests = 0"),
-    Control("one_window_a_month", 9, _month),
-    Control("windows_at_noon", 9, "UPDATE usage_windows SET window_start = window_start + 43200"),
+    Control("all_refunded", 9, "UPDATE usage_metering SET billable_requests = 0", postgres=11),
+    Control("one_window_a_month", 9, _month, postgres=6),
+    Control("windows_at_noon", 9, "UPDATE usage_windows SET window_start = window_start + 43200", postgres=6),
     Control("rate_card", 12, "UPDATE usage_metering SET priced_from_ms = 1 WHERE key_id = 'vk_bob'", below="U10"),
     Control("cap_lowered", 11, "UPDATE money_caps SET cap = 1", below="U12"),
     # callbacks
@@ -230,6 +260,13 @@ CONTROLS: tuple[Control, ...] = (
         "callback_inside",
         9,
         "UPDATE tasks SET push_callback = 'http://hooks.internal/x' WHERE push_callback <> ''",
+        below="T19",
+    ),
+    Control(
+        "plane_callback_inside",
+        12,
+        "UPDATE plane_records SET body = CAST(json_set(CAST(body AS TEXT), '$.push_callback', 'http://hooks.internal/x') "
+        "AS BLOB) WHERE kind = 'task'",
         below="T19",
     ),
 )
@@ -247,14 +284,8 @@ def test_a_legal_store_is_judged_as_such(control: Control, bases: Path, tmp_path
         control.apply(con)
         con.commit()
     with open_store(path) as store:
-        result = audit(store, as_of=AS_OF)
-        found = [(f.code.removeprefix("BUS-"), f) for f in result.findings()]
+        control.require(store)
         assert sql_extents(store) == streamed_extents(store.snapshot.path)
-    told = [(code, f.subject, f.place, f.detail) for code, f in found if code not in LISTS]
-    assert {code for code, f in found if at_least(f.severity, "medium")} == set(control.codes.split()), told
-    assert {code for code, f in found if not at_least(f.severity, "medium")} - LISTS == set(control.below.split()), told
-    assert [r.code for r in result.results if r.outcome is Outcome.COULD_NOT_RUN] == []
-    assert result.exit_code == control.exit_code
 
 
 def test_there_is_a_control_for_every_legal_oddity() -> None:
@@ -335,15 +366,19 @@ def test_no_value_stops_a_check(generation: int, number: int, text: str, bases: 
 
 
 def _asked(path: Path, code: str, **values: Any) -> CheckResult:
+    with open_store(path) as store:
+        return asked(store, code, **values)
+
+
+def asked(store: Store, code: str, **values: Any) -> CheckResult:
     """Run one check with the inputs given beside the store."""
     (check,) = (c for c in checks.catalogue() if c.code == f"BUS-{code}")
-    with open_store(path) as store:
-        (before,) = audit(store, as_of=AS_OF, only=[check.code]).results
-        assert before.outcome is Outcome.NOT_APPLICABLE
-        assert before.reason.startswith("needs")
-        for relation in check.relations():
-            store.load(*store.views.tables_of(relation) & set(store.rows))
-        return checks.run(check, store, store.views, {"as_of": AS_OF, **values})
+    for relation in check.relations():
+        store.load(*store.views.tables_of(relation) & set(store.rows))
+    (before,) = audit(store, as_of=AS_OF, only=[check.code]).results
+    assert before.outcome is Outcome.NOT_APPLICABLE
+    assert before.reason.startswith("needs")
+    return checks.run(check, store, store.views, {"as_of": AS_OF, **values})
 
 
 def test_a_cutoff_shows_what_retention_left(bases: Path) -> None:

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support_audit import AS_OF, built, copied, sql_extents, streamed_extents
+from support_audit import AS_OF, built, copied, require_extent, sql_extents, streamed_extents
 
 from busbar_audit import warehouse
 from busbar_audit.auditing import audit
 from busbar_audit.checks import catalogue
-from busbar_audit.findings import Finding, Outcome
+from busbar_audit.findings import Outcome
 from busbar_audit.store import open_store
 from busbar_audit.synth.faults import FAULTS
 
@@ -103,25 +103,14 @@ def test_a_planted_fault_is_found_and_nothing_else(name: str, generation: int, b
         if "BUS-S01" in planted.codes:
             assert could_not_run == {r.code for r in result.results} - {"BUS-S01"}
             return
-        if planted.first_seq:
-            _extent(found, planted.population, planted.scope, planted.first_seq, planted.last_seq, planted.records)
+        require_extent(found, planted)
         assert sql_extents(store) == streamed_extents(store.snapshot.path)
-
-
-def _extent(found: list[Finding], population: str, scope: str, first: int, last: int, records: int) -> None:
-    """One finding has the extent, or several of one chain have it together (a changed hash breaks the next link as well)."""
-    placed = [f for f in found if (f.subject, f.place) == (population, scope) and f.first_seq is not None]
-    assert placed, [(f.code, f.subject, f.place) for f in found]
-    extents = {(f.first_seq, f.last_seq, f.records) for f in placed}
-    seqs = [n for f in placed for n in (f.first_seq, f.last_seq) if n is not None]
-    together = (min(seqs), max(seqs), sum(n for *_, n in extents))
-    assert (first, last, records) in extents | {together}, extents
 
 
 def test_the_table_is_large_enough_and_covers_every_check() -> None:
     assert len(FAULTS) >= 150
     planted = frozenset[str]().union(*(_codes_of(name) for name in FAULTS))
-    # Checks that are for PostgreSQL alone have their faults in test_postgres.
+    # Checks that are for PostgreSQL have their faults in test_postgres_faults.
     here = [c for c in catalogue() if any(scope.engine == "sqlite" for scope in c.query.applies)]
     missing = {c.code for c in here if c.family == "busbar" and not c.needs} - planted
     assert missing == set()

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +22,7 @@ class Ran:
     """How a command ended.
 
     words : what was run. code : its exit code, None where it was stopped at the timeout.
-    seconds : wall time. output : the end of what it printed, at most 64 KiB.
+    seconds : wall time. output : the end of what it printed, at most 64 KiB, without secrets.
     """
 
     words: tuple[str, ...]
@@ -39,14 +40,22 @@ class Ran:
         return f"{self.words[0]}: {ended} after {self.seconds:.1f} s"
 
 
-def run(command: str, *, timeout: float, target: str, shell: bool = False) -> Ran:
+def run(
+    command: str,
+    *,
+    timeout: float,
+    environment: Mapping[str, str],
+    secrets: Collection[str] = (),
+    shell: bool = False,
+) -> Ran:
     """Run a command in a process group of its own; whatever is left of the group at the timeout is killed.
 
     Parameters
     ----------
     command : split into words as a shell does, but run without one unless `shell` is set.
     timeout : seconds.
-    target : given to the command as BUSBAR_AUDIT_TARGET.
+    environment : added to this process's own; what is secret is handed over so, never as an argument.
+    secrets : taken out of the output.
 
     Raises
     ------
@@ -63,7 +72,7 @@ def run(command: str, *, timeout: float, target: str, shell: bool = False) -> Ra
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                env={**os.environ, "BUSBAR_AUDIT_TARGET": target},
+                env={**os.environ, **environment},
                 start_new_session=True,
             )
         except OSError as error:
@@ -78,5 +87,14 @@ def run(command: str, *, timeout: float, target: str, shell: bool = False) -> Ra
             if child.poll() is None:
                 os.killpg(child.pid, signal.SIGKILL)
                 child.wait()
-        output.seek(max(0, output.seek(0, os.SEEK_END) - _KEPT))
-        return Ran(words, code, time.monotonic() - started, output.read().decode("utf-8", "replace"))
+        begin = max(0, output.seek(0, os.SEEK_END) - _KEPT)
+        output.seek(begin)
+        # Where something was left out, a secret may be cut in two: such a line goes altogether.
+        kept = output.read().partition(b"\n")[2] if begin else output.read()
+        return Ran(words, code, time.monotonic() - started, _masked(kept.decode("utf-8", "replace"), secrets))
+
+
+def _masked(text: str, secrets: Collection[str]) -> str:
+    for secret in sorted(secrets, key=len, reverse=True):
+        text = text.replace(secret, "***")
+    return text

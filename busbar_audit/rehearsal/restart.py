@@ -1,39 +1,25 @@
 """The restart proof: does the store keep what it accepted, across a real restart, and does a purge take no more than it may?
 
-The store is copied before and after each of the operator's commands; every copy becomes rows of (phase, subject, scope,
-place, state, digest), and the checks BUS-D05 to BUS-D08 compare the phases.
+A snapshot of the store is taken before and after each of the operator's commands; each becomes rows of (phase, subject,
+scope, place, state, digest), and the checks BUS-D05 to BUS-D08 compare the phases.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-import sqlite3
-from collections.abc import Callable, Iterator
-from contextlib import closing
+import os
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from busbar_audit.auditing import RestartRow, audit
-from busbar_audit.errors import ReportError, UsageError
+from busbar_audit.errors import ReportError
 from busbar_audit.rehearsal.commands import Ran, run
+from busbar_audit.rehearsal.rows import phase_rows, require_provable
 from busbar_audit.result import Result
-from busbar_audit.store import Store, open_store
+from busbar_audit.snapshot.conninfo import Words
+from busbar_audit.store import open_store
+from busbar_audit.stores import busbar
+from busbar_audit.target import Target
 from busbar_audit.text import printable
-from busbar_audit.warehouse import quoted, read_only
-
-# Tables whose rows are compared: the columns that place a row, and the column of its state.
-_TABLES: dict[str, tuple[tuple[str, ...], str | None]] = {
-    "audit_log": (("seq",), None),
-    "mcp_calls": (("principal", "seq"), None),
-    "task_events": (("task_id", "seq"), None),
-    "tasks": (("task_id",), "state"),
-    "mcp_demotions": (("server",), None),
-    "denylist": (("sub",), None),
-    "keys": (("id",), None),
-    "credentials": (("id",), None),
-    "plane_records": (("kind", "identity", "seq"), None),
-}
 
 # The verdict is about the proof alone: what else is to be said of the store, an audit says.
 PROOF = ("BUS-S01", "BUS-D05", "BUS-D06", "BUS-D07", "BUS-D08")
@@ -60,18 +46,25 @@ class Proof:
 
 
 def restart_proof(
-    target: str, commands: Commands, *, keep: Callable[[Proof], None], progress: Callable[[str], None] | None = None
+    target: str,
+    commands: Commands,
+    *,
+    schema: str | None = None,
+    keep: Callable[[Proof], None],
+    progress: Callable[[str], None] | None = None,
 ) -> Proof:
-    """Copy, write, copy, restart, copy, purge, copy; then judge what the copies show.
+    """Snapshot, write, snapshot, restart, snapshot, purge, snapshot; then judge what the snapshots show.
 
     Parameters
     ----------
     target : the store as its own gateway uses it.
+    schema : PostgreSQL only: where the store is, if the database holds several.
     keep : called with the proof while the store is still open, to write a report.
     progress : called with a line of text at each step.
 
     Raises
     ------
+    UsageError, SnapshotError : the store cannot be proven; no command was run.
     ReportError : a command failed or was stopped, so nothing is proven.
     """
     say = progress or (lambda _: None)
@@ -81,64 +74,42 @@ def restart_proof(
     steps += [("read", "", commands.read)] if commands.read else []
     steps += [("purge", "purged", commands.purge)] if commands.purge else []
 
-    with open_store(target, progress=progress) as store:
-        rows.extend(_rows("before", store))
+    with open_store(target, family=busbar.NAME, schema=schema, progress=progress) as store:
+        require_provable(store)
+        rows.extend(phase_rows("before", store))
+        store.source.finish()
+        named = store.target
+    environment, secrets = _told(named, target)
     for at, (name, phase, command) in enumerate(steps):
         say(f"running the {name} command")
-        ended = run(command, timeout=commands.timeout, target=target, shell=commands.shell)
+        ended = run(command, timeout=commands.timeout, environment=environment, secrets=secrets, shell=commands.shell)
         ran.append((name, ended))
         if not ended.succeeded:
             raise ReportError(
-                f"The {name} command did not succeed: {ended}.\n{ended.output[-2000:].strip()}",
+                f"The {name} command did not succeed: {ended}.\n{printable(ended.output[-2000:].strip(), keep=chr(10))}",
                 "Every command has to end with exit code 0 before anything is proven.",
                 "Nothing is said about the store. Mend the command, or raise --timeout.",
             )
         if not phase:
             continue
-        with open_store(target, progress=progress) as store:
-            rows.extend(_rows(phase, store))
+        with open_store(target, family=busbar.NAME, schema=named.schema, progress=progress) as store:
+            rows.extend(phase_rows(phase, store))
             if all(not later for _, later, _ in steps[at + 1 :]):
                 proof = Proof(audit(store, only=PROOF, restart=rows, progress=progress), tuple(ran))
                 keep(proof)
+            else:
+                store.source.finish()
     return proof
 
 
-def _rows(phase: str, store: Store) -> Iterator[RestartRow]:
-    if store.engine != "sqlite":
-        raise UsageError(
-            f"A restart proof of {printable(store.target.label)}.",
-            "This version proves SQLite stores only.",
-            "Audit the store instead; no command was run.",
-        )
-    with closing(read_only(store.snapshot.path)) as con:
-        for table, (key, state) in _TABLES.items():
-            if table in store.found.tables:
-                yield from _table_rows(con, phase, table, key, state)
+def _told(named: Target, given: str) -> tuple[dict[str, str], tuple[str, ...]]:
+    """What the commands find in their environment, and what of it must not be shown.
 
-
-def _table_rows(
-    con: sqlite3.Connection, phase: str, table: str, key: tuple[str, ...], state: str | None
-) -> Iterator[RestartRow]:
-    cursor = con.execute(f"SELECT * FROM {quoted(table)}")  # noqa: S608 - quoted name
-    names = [column[0] for column in cursor.description]
-    for values in cursor:
-        row = dict(zip(names, values, strict=True))
-        place = tuple(_text(row.get(column)) for column in key)
-        subject, condition = table, _text(row.get(state)) if state else None
-        if table == "plane_records":
-            kind, place = place[0], place[1:]
-            subject = f"plane_records {kind}"
-            condition = _body_state(row.get("body")) if kind == "task" else None
-        digest = hashlib.sha256(repr([(name, row[name]) for name in names]).encode()).hexdigest()
-        yield phase, subject, place[0], " / ".join(place), condition, digest
-
-
-def _text(value: Any) -> str:
-    return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
-
-
-def _body_state(body: Any) -> str | None:
-    try:
-        return str(json.loads(body)["state"])
-    except (TypeError, ValueError, KeyError):
-        return None
+    By environment only: a command line can be read by every user of the machine.
+    """
+    words = os.environ[given.removeprefix("env:")] if given.startswith("env:") else given
+    if named.conninfo is None:
+        return {"BUSBAR_AUDIT_TARGET": words}, ()
+    told = {"BUSBAR_AUDIT_TARGET": words, "BUSBAR_AUDIT_SCHEMA": named.schema or ""}
+    password = os.environ.get("PGPASSWORD")
+    return told, (*Words.of(named.conninfo).secrets, *([password] if password else []))

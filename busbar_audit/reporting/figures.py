@@ -82,6 +82,16 @@ class Bar:
     marks: Sequence[tuple[str, int, int]]
 
 
+@dataclass(frozen=True)
+class Lane:
+    """One population on the axis of last writes: when its intervals with a record begin, its last write, its verdict."""
+
+    label: str
+    intervals: Sequence[int]
+    last: int | None
+    verdict: str
+
+
 def timeline(panels: Sequence[Panel], start: int, step: int) -> str:
     """Records per interval, a panel a population, on one axis of time (UTC)."""
     import matplotlib.dates as mdates
@@ -192,6 +202,60 @@ def _legend(axis: Any, kind: str) -> Any:
     if kind in _BOXES:
         return Patch(facecolor=PAPER, edgecolor=BAD, linewidth=0.9, linestyle=_BOXES[kind], label=kind)
     return axis.plot([], [], marker=MARKS[kind], label=kind, **_MARK)[0]
+
+
+def last_writes(lanes: Sequence[Lane], since: int, step: int, ends: int | None, clock: int) -> str:
+    """When each population was written, and its last write, a lane a population on one axis of time (UTC).
+
+    Parameters
+    ----------
+    since : where the axis begins. step : seconds of an interval. ends : the last write of the store. clock : of the audit.
+    """
+    import matplotlib.dates as mdates
+
+    height = 0.95 + 0.36 * len(lanes)
+    with _drawing(9, height) as figure:
+        axis = figure.subplots()
+        figure.subplots_adjust(left=0.115, right=0.985, top=1 - 0.34 / height, bottom=0.58 / height)
+        for row, lane in enumerate(lanes):
+            _lane(axis, row, lane, since, step)
+        if ends is not None:
+            axis.axvline(_moment(ends), color=SOFT, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
+            # An audit long after the last write would leave the writes no room.
+            if 0 <= clock - ends <= (ends - since) // 4:
+                axis.axvline(_moment(clock), color=INK, linewidth=1, zorder=1)
+                axis.text(_moment(clock), -0.75, "audit", ha="right", va="bottom", fontsize=8, color=SOFT)
+        axis.set_ylim(len(lanes) - 0.4, -0.7)
+        axis.set_yticks(range(len(lanes)), [lane.label for lane in lanes], fontsize=9)
+        locator = mdates.AutoDateLocator(tz=UTC, minticks=4, maxticks=9)  # type: ignore[no-untyped-call]
+        axis.xaxis.set_major_locator(locator)
+        axis.xaxis.set_major_formatter(mdates.ConciseDateFormatter(locator, tz=UTC))  # type: ignore[no-untyped-call]
+        axis.set_xlabel("time, UTC", fontsize=9)
+        axis.grid(axis="x", color=RULE, linewidth=0.6)
+        axis.set_axisbelow(True)
+        _plain(axis)
+        axis.tick_params(axis="y", length=0)
+        return _svg(figure, "writes", "When each population of the store was written, and its last write")
+
+
+def _lane(axis: Any, row: int, lane: Lane, since: int, step: int) -> None:
+    bad = lane.verdict in ("stopped", "never kept anything")
+    begin = [_moment(start) for start in lane.intervals]
+    if begin:
+        axis.barh([row] * len(begin), timedelta(seconds=step * 0.9), left=begin, height=0.3, color=BAR, linewidth=0)
+    if lane.last is None or lane.last < since:
+        said = "no dated record" if lane.last is None else f"before: {_moment(lane.last):%Y-%m-%d}"
+        said = lane.verdict if bad else said
+        place = axis.get_yaxis_transform()
+        axis.text(0.01, row, said, transform=place, va="center", fontsize=8.5, color=BAD if bad else SOFT)
+        return
+    shape = {"alive": "o", "stopped": "X"}.get(lane.verdict, "D")
+    mark = {**_MARK, "color": BAD if bad else INK, "zorder": 4}
+    axis.plot([_moment(lane.last)], [row], marker=shape, **mark)
+
+
+def _moment(seconds: int) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)
 
 
 @contextmanager

@@ -35,6 +35,10 @@ _SHAPES = {
     "broken": _OCTAGON + '<path class="ba-cut" d="m5.2 5.2 5.6 5.6M10.8 5.2l-5.6 5.6"/>',
     "unverifiable": _DISC + _QUESTION,
     "empty": _RING,
+    "alive": _RING + '<path class="ba-stroke" d="M3.4 8h2.4l1.5-3 1.8 6 1.3-3h2.2"/>',
+    "stopped": _OCTAGON + '<path class="ba-cut" d="M4.6 8h6.8"/>',
+    "never-kept": _OCTAGON + '<path class="ba-cut" d="m5.2 5.2 5.6 5.6M10.8 5.2l-5.6 5.6"/>',
+    "cannot-tell": _RING + '<path class="ba-stroke" d="M6.1 6.6c0-2.4 3.8-2.3 3.8 0 0 1.3-1.9 1.4-1.9 2.8M8 10.9v1"/>',
 }
 
 

@@ -17,7 +17,7 @@ from busbar_audit import queries
 from busbar_audit.errors import ReportError, UsageError
 from busbar_audit.findings import at_least
 from busbar_audit.queries import SEVERITIES, Query
-from busbar_audit.reporting import chainviews, panels
+from busbar_audit.reporting import accounts, chainviews, operations, panels, writepath
 from busbar_audit.reporting.markup import Block, nothing, style, text
 
 if TYPE_CHECKING:
@@ -195,6 +195,30 @@ class Session:
     def findings(self, codes: str = "") -> Block:
         """Findings of checks whose code begins with `codes`."""
         return panels.findings(self.document, codes=codes)
+
+    def write_path(self) -> Block:
+        """What the traces of the write path add up to, for each population and for the store."""
+        return writepath.write_path(self)
+
+    def tasks(self, limit: int = 20) -> Block:
+        """Tasks by state and age, those that wait for a person, and stuck work."""
+        return operations.tasks(self, limit)
+
+    def approvals(self, limit: int = 20) -> Block:
+        """Approvals on record, and the calls that waited for one."""
+        return operations.approvals(self, limit)
+
+    def demotions(self, limit: int = 20) -> Block:
+        """Demoted servers, and which of them still serve."""
+        return operations.demotions(self, limit)
+
+    def keys(self, limit: int = 20) -> Block:
+        """Keys and credentials by state, live keys without a limit, and activity after revocation."""
+        return accounts.keys(self, limit)
+
+    def usage(self, limit: int = 10) -> Block:
+        """The last windows of usage, and who used most."""
+        return accounts.usage(self, limit)
 
     def populations(self) -> Block:
         """Chains by population and verdict."""

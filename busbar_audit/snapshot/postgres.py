@@ -10,30 +10,25 @@ role under row-level security would see a part of the rows (`row_security = off`
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, LiteralString
-from urllib.parse import unquote
 
 import psycopg
-from psycopg import conninfo as conninfos
 from psycopg import errors as pg
 
-from busbar_audit.errors import NotAStore, SnapshotError, StoreLocked, UsageError
+from busbar_audit.errors import NotAStore, SnapshotError
+from busbar_audit.snapshot.conninfo import Words
+from busbar_audit.snapshot.pg_errors import LATER, explained
 from busbar_audit.text import printable
 
 OLDEST_SERVER = 120000
-APPLICATION = "busbar-audit"
+CURSOR = "busbar_audit"
 METHOD = "repeatable read transaction"
 STATEMENT_TIMEOUT = 1800.0
 LOCK_TIMEOUT = 10.0
-CONNECT_TIMEOUT = 10
-
-_DRIVER = re.compile(r"^postgres(?:ql)?(?:\+\w+)?://", re.IGNORECASE)
-_LATER = "Nothing was checked. Try again later."
 
 
 @dataclass(frozen=True)
@@ -46,7 +41,7 @@ class PostgresSnapshot:
     snapshot : the exported snapshot's id. lsn : position in the write-ahead log (replayed to, on a replica).
     server_version : as the server says it. system_identifier : of the cluster; None where this role may not read it.
     database, role : names as the server has them. replica : whether the server is in recovery.
-    connection : with the transaction open until `end`.
+    words, settings : of the connection and of the transaction. connection : with the transaction open until `end`.
     """
 
     connection: psycopg.Connection[tuple[Any, ...]] = field(repr=False, compare=False)
@@ -58,7 +53,8 @@ class PostgresSnapshot:
     database: str
     role: str
     replica: bool
-    secrets: tuple[str, ...] = field(repr=False, default=(), compare=False)
+    words: Words = field(repr=False, compare=False)
+    settings: Mapping[str, str] = field(repr=False, compare=False)
     method: str = METHOD
 
     def rows(self, sql: LiteralString | psycopg.sql.Composed, *values: object) -> list[tuple[Any, ...]]:
@@ -78,7 +74,25 @@ class PostgresSnapshot:
         try:
             yield
         except psycopg.Error as error:
-            raise explained(error, doing, self.secrets) from None
+            raise explained(error, doing, self.words.masked(error)) from None
+
+    def fetched(
+        self, query: psycopg.sql.Composed, rows: int, doing: str, *, binary: bool = True
+    ) -> Iterator[list[tuple[Any, ...]]]:
+        """Run one query in the transaction and pass its rows on in lists of at most `rows`.
+
+        Raises
+        ------
+        SnapshotError, StoreLocked : the server ended it; what it says, without secrets.
+        """
+        with (
+            self.told(doing),
+            # A cursor on the server: a batch at a time is here, and each fetch has the statement's time limit.
+            self.connection.cursor(CURSOR, binary=binary) as cursor,
+        ):
+            cursor.execute(query)
+            while got := cursor.fetchmany(rows):
+                yield got
 
     def require_unmoved(self, schema: str, table: str) -> None:
         """Prove that a table just read was not truncated or rewritten since the transaction began.
@@ -101,7 +115,7 @@ class PostgresSnapshot:
             raise SnapshotError(
                 f"Table {printable(schema)}.{printable(table)} was truncated or rewritten while it was read.",
                 "A table that stays in its place for as long as the audit loads it.",
-                _LATER,
+                LATER,
             )
 
     def end(self) -> None:
@@ -144,117 +158,63 @@ def open_postgres(
     NotAStore : the server is older than 12, or its encoding is not UTF-8.
     SnapshotError : no connection, or no such transaction can be had (a pooler in statement mode, for example).
     """
-    secrets, words = _words(conninfo)
-    connection = _connect(words, secrets)
+    words = Words.of(conninfo)
+    connection = connect(words)
     try:
-        with _opening(secrets):
-            return _begin(connection, statement_timeout, lock_timeout, secrets)
+        with _opening(words):
+            return _begin(connection, words, statement_timeout, lock_timeout)
     except BaseException:
         with suppress(psycopg.Error):
             connection.close()
         raise
 
 
-def explained(error: psycopg.Error, doing: str, secrets: tuple[str, ...] = ()) -> SnapshotError:
-    """What a driver's error means for an audit, without secrets."""
-    said = _masked(error, secrets)
-    if isinstance(error, pg.LockNotAvailable):
-        return StoreLocked(
-            f"A lock held by another session kept the server from {doing}: {said}.", "A table that can be read.", _LATER
-        )
-    if isinstance(error, pg.QueryCanceled):
-        return SnapshotError(
-            f"The server ended {doing}: {said}.",
-            "A statement that ends within statement_timeout.",
-            "Nothing was checked. Audit at a quieter time, or a replica.",
-        )
-    if isinstance(error, pg.SerializationFailure):
-        return SnapshotError(
-            f"The replica could not keep the snapshot during {doing}: {said}.",
-            "A snapshot that lives as long as loading does.",
-            "Nothing was checked. Raise max_standby_streaming_delay or set hot_standby_feedback, or audit the primary.",
-        )
-    if isinstance(error, pg.InsufficientPrivilege):
-        return SnapshotError(
-            f"This role may not do {doing}: {said}.",
-            "USAGE on the schema and SELECT on its tables, without row-level security.",
-            "Nothing was checked. See docs/postgres-role.sql.",
-        )
-    if isinstance(error, psycopg.OperationalError) and error.sqlstate in (None, "57P01", "57P02", "57P03", "25P03"):
-        return SnapshotError(
-            f"The connection was lost during {doing}: {said}.", "One connection from begin to end.", _LATER
-        )
-    return SnapshotError(f"The server refused {doing}: {said}.", "A database that can be read.", _LATER)
-
-
 @contextmanager
-def _opening(secrets: tuple[str, ...]) -> Iterator[None]:
+def _opening(words: Words) -> Iterator[None]:
     try:
         yield
     except psycopg.Error as error:
-        said = _masked(error, secrets)
-        if "pooling mode" in said or "unsupported startup parameter" in said:
+        said = words.masked(error)
+        if "pooling mode" in said:
             raise SnapshotError(
                 f"A connection pooler stands in between and allows no transaction: {said}.",
                 "The server itself, or a pooler in transaction or session mode.",
                 "Nothing was checked. Name the server's own port.",
             ) from None
-        raise explained(error, "the begin of the transaction", secrets) from None
+        raise explained(error, "the begin of the transaction", said) from None
 
 
-def _words(text: str) -> tuple[tuple[str, ...], dict[str, Any]]:
-    """The connection words, and those of them that must never be shown."""
-    plain = _DRIVER.sub("postgresql://", text.strip())
-    try:
-        words = conninfos.conninfo_to_dict(plain)
-    except psycopg.Error:
-        # The driver quotes the text it cannot read, and with it the password.
-        raise UsageError(
-            "The words of the PostgreSQL target cannot be read (not shown: they may hold a password).",
-            "postgresql://USER@HOST:PORT/DATABASE, or service=NAME.",
-            "Percent-encode special characters, or keep the password in ~/.pgpass or a service file.",
-        ) from None
-    hidden = {str(words[name]) for name in ("password", "sslpassword", "passfile", "sslkey") if words.get(name)}
-    written = re.match(r"postgresql://[^/?#]*?:([^@/]*)@", plain)
-    if written and written[1]:
-        hidden |= {written[1], unquote(written[1])}
-    return tuple(sorted(hidden, key=len, reverse=True)), dict(words)
+def connect(words: Words) -> psycopg.Connection[tuple[Any, ...]]:
+    """Connect.
 
-
-def _connect(words: dict[str, Any], secrets: tuple[str, ...]) -> psycopg.Connection[tuple[Any, ...]]:
-    given = {
-        "connect_timeout": CONNECT_TIMEOUT,
-        **words,
-        "application_name": APPLICATION,
-        "client_encoding": "UTF8",
-    }
+    Raises
+    ------
+    SnapshotError : no connection; the text shows nothing of the words that must not be shown.
+    """
     try:
         # Nothing is prepared: a pooler in transaction mode loses prepared statements.
-        connection = psycopg.connect(**given, prepare_threshold=None)
+        return psycopg.connect(**words.given, prepare_threshold=None)
     except psycopg.Error as error:
-        said = _masked(error, secrets)
-        pooled = "unsupported startup parameter" in said
+        said = words.masked(error)
+        if "unsupported startup parameter" in said:
+            raise SnapshotError(
+                f"A connection pooler refuses what a connection begins with: {said}.",
+                "A pooler that takes application_name, client_encoding and what the target names (options, for example).",
+                "Nothing was checked. Leave it out of the target, have the pooler ignore it, or name the server's own port.",
+            ) from None
         raise SnapshotError(
             f"No connection to the PostgreSQL server: {said}.",
-            "A server that lets this role in." if not pooled else "A pooler that takes application_name.",
+            "A server that lets this role in.",
             "Nothing was checked. Check host, port, database, role and password (~/.pgpass, service file).",
         ) from None
-    return connection
 
 
 def _begin(
-    connection: psycopg.Connection[tuple[Any, ...]],
-    statement_timeout: float,
-    lock_timeout: float,
-    secrets: tuple[str, ...],
+    connection: psycopg.Connection[tuple[Any, ...]], words: Words, statement_timeout: float, lock_timeout: float
 ) -> PostgresSnapshot:
-    version = connection.info.server_version
-    if version and version < OLDEST_SERVER:
-        raise NotAStore(
-            f"The server is PostgreSQL {printable(connection.info.parameter_status('server_version') or version)}.",
-            f"PostgreSQL {OLDEST_SERVER // 10000} or later.",
-            "Nothing was checked. Restore the database on a later server and audit it there.",
-        )
+    # Before the first statement, which an old server may not know; a pooler may tell no version here.
+    if version := connection.info.server_version:
+        _require_recent(version, connection.info.parameter_status("server_version") or str(version))
     connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
     connection.read_only = True
     settings = {
@@ -270,33 +230,38 @@ def _begin(
         connection.execute("SELECT pg_catalog.set_config(%s, %s, true)", (name, value))
     row = connection.execute(
         "SELECT current_setting('transaction_isolation'), current_setting('transaction_read_only'), transaction_timestamp(), "
-        "pg_export_snapshot(), pg_is_in_recovery(), current_setting('server_version'), current_setting('server_encoding'), "
+        "pg_export_snapshot(), pg_is_in_recovery(), current_setting('server_version'), "
+        "current_setting('server_version_num')::int, current_setting('server_encoding'), "
         "current_database(), current_user"
     ).fetchone()
     if row is None:
-        raise SnapshotError("The server gave no row for its own settings.", "One row.", _LATER)
-    isolation, read_only, begun, snapshot, replica, said, encoding, database, role = row
+        raise SnapshotError("The server gave no row for its own settings.", "One row.", LATER)
+    isolation, read_only, begun, snapshot, replica, said, number, encoding, database, role = row
     _require_one(isolation, read_only, same=True)
+    _require_recent(number, said)
     if encoding != "UTF8":
         raise NotAStore(
             f"The database is encoded in {printable(encoding)}.",
             "UTF8: digests are over UTF-8 bytes, and any other encoding would be translated on the way.",
             "Nothing was checked.",
         )
-    lsn = connection.execute(
-        "SELECT CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END::text"
-    ).fetchone()
+    lsn, still = connection.execute(
+        "SELECT CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END::text, "
+        "transaction_timestamp()"
+    ).fetchone() or ("", None)
+    _require_one(isolation, read_only, same=still == begun)
     return PostgresSnapshot(
         connection,
         begun.astimezone(UTC),
         str(snapshot),
-        str(lsn[0]) if lsn and lsn[0] else "",
+        str(lsn or ""),
         str(said),
         _system_identifier(connection),
         str(database),
         str(role),
         bool(replica),
-        secrets,
+        words,
+        settings,
     )
 
 
@@ -309,6 +274,15 @@ def _system_identifier(connection: psycopg.Connection[tuple[Any, ...]]) -> str |
         return None
 
 
+def _require_recent(number: int, said: str) -> None:
+    if number < OLDEST_SERVER:
+        raise NotAStore(
+            f"The server is PostgreSQL {printable(said)}.",
+            f"PostgreSQL {OLDEST_SERVER // 10000} or later.",
+            "Nothing was checked. Restore the database on a later server and audit it there.",
+        )
+
+
 def _require_one(isolation: str, read_only: str, same: bool) -> None:
     if isolation != "repeatable read" or read_only != "on" or not same:
         raise SnapshotError(
@@ -317,12 +291,3 @@ def _require_one(isolation: str, read_only: str, same: bool) -> None:
             "One REPEATABLE READ READ ONLY transaction from the first to the last statement.",
             "Nothing was checked. Name the server's own port, or a pooler in transaction mode.",
         )
-
-
-def _masked(error: psycopg.Error, secrets: tuple[str, ...]) -> str:
-    """The error's first line, printable, with every secret of the connection words taken out."""
-    said = str(error).strip() or type(error).__name__
-    for secret in secrets:
-        said = said.replace(secret, "***")
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
-    return printable(lines[0] if lines else "no message").rstrip(".")

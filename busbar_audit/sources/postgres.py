@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from itertools import accumulate
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from psycopg import sql
@@ -15,20 +13,23 @@ from psycopg import sql
 from busbar_audit.errors import SnapshotError, UnknownFamily, UsageError
 from busbar_audit.snapshot.integrity import ForeignKeyViolation
 from busbar_audit.snapshot.postgres import PostgresSnapshot, open_postgres
+from busbar_audit.sources import arrays
 from busbar_audit.sources.base import About
 from busbar_audit.stores import a2a, a2a_python, busbar_pg, pg_catalog
 from busbar_audit.stores.family import Family
 from busbar_audit.stores.probes import Probe
-from busbar_audit.stores.shapes import TableShape
+from busbar_audit.stores.shapes import Difference, Shape, TableShape
 from busbar_audit.text import printable
 from busbar_audit.warehouse import BATCH_BYTES, Loaded, SourceColumn, SourceTable, Warehouse
 
+if TYPE_CHECKING:
+    from busbar_audit.sources.pg_arrow import Joined
+
 FAMILIES = (busbar_pg.FAMILY, a2a.FAMILY, a2a_python.FAMILY)
 _NAMES = " or ".join(family.name for family in FAMILIES)
-CURSOR = "busbar_audit"
-_ARROW = {"text": pa.string(), "integer": pa.int64(), "blob": pa.binary(), "real": pa.float64()}
-_NUMBERS = {"integer": "q", "real": "d"}
 _LARGEST = 65536
+# Of so many bytes on the server, a second connection brings more than it costs.
+_LARGE = 8 << 20
 
 
 def find_schemas(conninfo: str, family: str | None = None) -> list[tuple[str, str]]:
@@ -75,6 +76,8 @@ class PostgresSource:
         except BaseException:
             self.snapshot.abandon()
             raise
+        self._joined: Joined | None = None
+        self._alone = False
 
     @property
     def taken_at(self) -> datetime:
@@ -90,20 +93,53 @@ class PostgresSource:
                 "Load it before the audit, or open the store again.",
             )
         shape = self.about.found.tables[table]
-        columns = tuple(SourceColumn(c.name, _kind(c.type), not c.notnull, c.type == "boolean") for c in shape.columns)
+        columns = _columns(shape)
         loaded = warehouse.load_batches(
             SourceTable(table, columns), self.about.rows[table], self._batches(shape, columns)
         )
         self.snapshot.require_unmoved(self.schema, table)
         return loaded
 
+    def texts(self, table: str) -> Iterator[dict[str, str | bytes | None]]:
+        """Every row of one table in the transaction, in no order: each value as the server writes it, bytea as bytes."""
+        shape = self.about.found.tables[table]
+        names = [column.name for column in shape.columns]
+        asked = [
+            sql.SQL("{}" if column.type == "bytea" else "{}::text").format(sql.Identifier(column.name))
+            for column in shape.columns
+        ]
+        query = sql.SQL("SELECT {} FROM {}").format(sql.SQL(", ").join(asked), self._named(table))
+        for rows in self.snapshot.fetched(query, self._batch_rows(shape, _columns(shape)), self._reading(table)):
+            for row in rows:
+                yield dict(zip(names, row, strict=True))
+        self.snapshot.require_unmoved(self.schema, table)
+
     def finish(self) -> None:
         """End the transaction; nothing is asked of the server afterwards."""
+        self._part()
         self.snapshot.end()
 
     def close(self) -> None:
-        """Close the connection, whatever its state."""
+        """Close all connections, whatever their state."""
+        self._part()
         self.snapshot.abandon()
+
+    def _part(self) -> None:
+        if self._joined is not None:
+            self._joined.close()
+            self._joined = None
+
+    def _second(self, table: str) -> Joined | None:
+        """A second connection for a large table; None where it is not worth it or cannot be had."""
+        if self.about.bytes[table] < _LARGE or self._alone:
+            return None
+        if self._joined is None:
+            # Imported here: it costs 0.1 s that a small store need not pay.
+            from busbar_audit.sources import pg_arrow
+
+            self._joined = pg_arrow.joined(self.snapshot)
+            self._alone = self._joined is None
+        return self._joined
 
     def health(self) -> tuple[list[str], list[ForeignKeyViolation]]:
         """Nothing: a server does not say of its pages what SQLite says of a file."""
@@ -173,7 +209,7 @@ class PostgresSource:
             generation,
             found,
             expected,
-            family.differences(expected, found) if expected else (),
+            (*family.differences(expected, found), *_unlogged(expected, rights)) if expected else (),
             {name: self._count(name) for name in readable.tables},
             unreadable,
             {name: right.bytes for name, right in rights.items()},
@@ -188,24 +224,31 @@ class PostgresSource:
         return int(count)
 
     def _batches(self, shape: TableShape, columns: tuple[SourceColumn, ...]) -> Iterator[pa.RecordBatch]:
-        batch_rows = self._batch_rows(shape, columns)
-        query = sql.SQL("SELECT {} FROM {} ORDER BY {}").format(
-            sql.SQL(", ").join(_asked(column) for column in columns), self._named(shape.name), _order(shape)
+        done, doing = 0, self._reading(shape.name)
+        if second := self._second(shape.name):
+            names = ["_row", *(column.name for column in columns)]
+            text = self._query(shape, [_plain(column) for column in columns]).as_string(self.snapshot.connection)
+            for batch in second.batches(text, doing, BATCH_BYTES // 4):
+                numbers = arrays.numbered(done, batch.num_rows)
+                yield pa.RecordBatch.from_arrays([numbers, *batch.columns], names=names)
+                done += batch.num_rows
+            return
+        query = self._query(shape, [_asked(column) for column in columns])
+        for rows in self.snapshot.fetched(query, self._batch_rows(shape, columns), doing):
+            yield arrays.batch(columns, rows, done)
+            done += len(rows)
+
+    def _query(self, shape: TableShape, values: Sequence[sql.Composable]) -> sql.Composed:
+        return sql.SQL("SELECT {} FROM {} ORDER BY {}").format(
+            sql.SQL(", ").join(values), self._named(shape.name), _order(shape)
         )
-        with (
-            self.snapshot.told(f"reading {printable(self.schema)}.{printable(shape.name)}"),
-            # A cursor on the server: a batch at a time is here, and each fetch has the statement's time limit.
-            self.snapshot.connection.cursor(CURSOR, binary=True) as cursor,
-        ):
-            cursor.execute(query)
-            done = 0
-            while rows := cursor.fetchmany(batch_rows):
-                yield _batch(columns, rows, done)
-                done += len(rows)
+
+    def _reading(self, table: str) -> str:
+        return f"reading {printable(self.schema)}.{printable(table)}"
 
     def _batch_rows(self, shape: TableShape, columns: tuple[SourceColumn, ...]) -> int:
         wide = [
-            sql.SQL("coalesce(octet_length({}), 0)").format(_value(column))
+            sql.SQL("coalesce(octet_length({}), 0)").format(_plain(column))
             for column in columns
             if column.kind in ("text", "blob")
         ]
@@ -218,6 +261,16 @@ class PostgresSource:
         return max(1, min(_LARGEST, BATCH_BYTES // (int(widest) + 64)))
 
 
+def _unlogged(expected: Shape, rights: Mapping[str, pg_catalog.Rights]) -> Iterator[Difference]:
+    for name, right in rights.items():
+        if right.unlogged and name in expected.tables:
+            yield Difference("table-differs", name, "", "UNLOGGED, emptied by the server after a crash")
+
+
+def _columns(shape: TableShape) -> tuple[SourceColumn, ...]:
+    return tuple(SourceColumn(c.name, _kind(c.type), not c.notnull, c.type == "boolean") for c in shape.columns)
+
+
 def _kind(kind: str) -> str:
     plain = kind.split(" collate ")[0]
     if plain in ("bigint", "integer", "smallint", "boolean"):
@@ -227,20 +280,19 @@ def _kind(kind: str) -> str:
     return "blob" if plain == "bytea" else "text"
 
 
-def _value(column: SourceColumn) -> sql.Composable:
-    name = sql.Identifier(column.name)
-    # As bytes: they are UTF-8 there and here, and need not become text in between.
-    return sql.SQL("convert_to({}::text, 'UTF8')").format(name) if column.kind == "text" else name
-
-
-def _asked(column: SourceColumn) -> sql.Composable:
+def _plain(column: SourceColumn) -> sql.Composable:
     name = sql.Identifier(column.name)
     if column.kind == "integer":
         # A boolean has no cast to bigint of its own; by way of int it has one.
         return sql.SQL("{}::int::bigint").format(name) if column.boolean else sql.SQL("{}::bigint").format(name)
     if column.kind == "real":
         return sql.SQL("{}::float8").format(name)
-    return _value(column)
+    return sql.SQL("{}::text").format(name) if column.kind == "text" else name
+
+
+def _asked(column: SourceColumn) -> sql.Composable:
+    # As bytes: they are UTF-8 there and here, and need not become text in between.
+    return sql.SQL("convert_to({}, 'UTF8')").format(_plain(column)) if column.kind == "text" else _plain(column)
 
 
 def _order(shape: TableShape) -> sql.Composable:
@@ -254,23 +306,3 @@ def _order(shape: TableShape) -> sql.Composable:
         else sql.Identifier(column.name)
         for column in key
     )
-
-
-def _batch(columns: tuple[SourceColumn, ...], rows: list[tuple[Any, ...]], done: int) -> pa.RecordBatch:
-    arrays = [_array("integer", range(done + 1, done + 1 + len(rows)))]
-    arrays += [_array(column.kind, values) for column, values in zip(columns, zip(*rows, strict=True), strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, names=["_row", *(column.name for column in columns)])
-
-
-def _array(kind: str, values: Sequence[Any]) -> pa.Array:
-    """Values of one column as an Arrow array. `pa.array` would do, but is slower and loads pandas."""
-    count, missing = len(values), None
-    if None in values:
-        # One bit a value, the lowest first.
-        bits = "".join("0" if value is None else "1" for value in reversed(values))
-        missing = pa.py_buffer(int(bits, 2).to_bytes((count + 7) // 8, "little"))
-        values = [(b"" if kind in ("text", "blob") else 0) if value is None else value for value in values]
-    if number := _NUMBERS.get(kind):
-        return pa.Array.from_buffers(_ARROW[kind], count, [missing, pa.py_buffer(array(number, values))])
-    offsets = array("i", accumulate(map(len, values), initial=0))
-    return pa.Array.from_buffers(_ARROW[kind], count, [missing, pa.py_buffer(offsets), pa.py_buffer(b"".join(values))])

@@ -55,6 +55,7 @@ def metadata(generation: int, schema: str | None = None) -> MetaData:
     return meta
 
 
+@cache
 def statements(generation: int, schema: str) -> tuple[str, ...]:
     """Return the DDL of one generation: the schema, tables, then indexes."""
     dialect = postgresql.dialect()  # type: ignore[no-untyped-call]

@@ -50,7 +50,7 @@ WHERE n.nspname = %s AND c.relname = ANY(%s) AND NOT t.tgisinternal
 """
 _RIGHTS = """
 SELECT c.relname, has_schema_privilege(n.oid, 'USAGE'), has_table_privilege(c.oid, 'SELECT'), row_security_active(c.oid),
-    pg_relation_size(c.oid)
+    pg_relation_size(c.oid), c.relpersistence = 'u'
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = %s AND c.relkind IN ('r', 'p') AND c.relname = ANY(%s)
 """
@@ -65,10 +65,15 @@ GROUP BY n.nspname, c.relname ORDER BY n.nspname, c.relname
 
 @dataclass(frozen=True)
 class Rights:
-    """What this role may do with one table. lacking : why it may not read it, with what to grant; "" if it may."""
+    """What this role may do with one table, and how the server keeps it.
+
+    lacking : why it may not read it, with what to grant; "" if it may. bytes : on the server.
+    unlogged : the server empties it after a crash, and a replica never has its rows.
+    """
 
     lacking: str
     bytes: int
+    unlogged: bool
 
 
 def schemas(rows: Rows, names: Collection[str]) -> dict[str, dict[str, set[str]]]:
@@ -100,7 +105,7 @@ def read(rows: Rows, schema: str, names: Collection[str]) -> Shape:
 def rights(rows: Rows, schema: str, names: Collection[str], role: str) -> dict[str, Rights]:
     """What `role`, the one connected, may read of these tables."""
     found = {}
-    for table, usage, select, hidden, size in rows(_RIGHTS, schema, list(names)):
+    for table, usage, select, hidden, size, unlogged in rows(_RIGHTS, schema, list(names)):
         lacking = ""
         if not usage:
             lacking = f"permission denied; GRANT USAGE ON SCHEMA {schema} TO {role}"
@@ -108,7 +113,7 @@ def rights(rows: Rows, schema: str, names: Collection[str], role: str) -> dict[s
             lacking = f"permission denied; GRANT SELECT ON {schema}.{table} TO {role}"
         elif hidden:
             lacking = f"row-level security may hide rows of {schema}.{table} from {role}; it needs BYPASSRLS"
-        found[table] = Rights(lacking, int(size or 0))
+        found[table] = Rights(lacking, int(size or 0), unlogged)
     return found
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from busbar_audit.synth.fault import Fault, Planted, codes
+from busbar_audit.synth.fault import Fault, OnPostgres, Planted, codes
 from busbar_audit.synth.records import Record, delete, insert, load, reseal, save, unguarded
 
 _OTHER = "5ca1ab1e" * 8  # a well-formed hash that belongs to no record
@@ -281,6 +281,12 @@ _KINDS: tuple[tuple[str, str, tuple[str, ...], Change], ...] = (
 )
 
 
+# There the primary key keeps two records from one place; whoever writes the second one has to drop it.
+_WITHOUT_KEY = OnPostgres(
+    before=("ALTER TABLE plane_chain DROP CONSTRAINT IF EXISTS plane_chain_pkey",), short="C21 S06"
+)
+
+
 def make(name: str, title: str, place: Place, change: Change) -> Fault:
     """Return a fault that changes a record in the middle of a chain of this place, guards put back afterwards."""
 
@@ -289,7 +295,8 @@ def make(name: str, title: str, place: Place, change: Change) -> Fault:
         with unguarded(connection):
             return change(connection, place, chain, middle(place, chain))
 
-    return Fault(f"{place.name}_{name}", f"{place.name}: {title}", place.generations, apply, place.needs)
+    way = _WITHOUT_KEY if change is _fork else OnPostgres()
+    return Fault(f"{place.name}_{name}", f"{place.name}: {title}", place.generations, apply, place.needs, way)
 
 
 def place(name: str) -> Place:

@@ -1,4 +1,4 @@
-"""Faults in keys, usage, approvals, the ledger, and between the two copies of the audit chain."""
+"""Faults in keys, approvals, durability, and between the two copies of the audit chain."""
 
 # ruff: noqa: S608 - every piece of SQL here is a constant of this module
 
@@ -8,7 +8,7 @@ import sqlite3
 from dataclasses import replace
 
 from busbar_audit.stores.busbar_shapes import statements
-from busbar_audit.synth.fault import Fault, Planted, codes
+from busbar_audit.synth.fault import Fault, Planted, absent, codes
 from busbar_audit.synth.faults_chain import Place, at, chain_of, edited, middle, place
 from busbar_audit.synth.planting import by_function, by_sql
 from busbar_audit.synth.records import delete, insert, reseal, save, unguarded
@@ -17,30 +17,31 @@ _OLD, _NEW, _ALL = (8, 9), (10, 11, 12), tuple(range(5, 13))
 _COPY = {"bodies": "migrated", "odd": ("audit_copy",)}
 _METER = "INSERT INTO usage_metering (bucket, key_id, provider, model) VALUES ('{}', '{}', 'openai', 'gpt-x')"
 _BOB = "WHERE id = 'vk_bob'"
-# A tripled row is billed as before, so that nothing but the comparison of both sides can see it.
-_METERED_DAY = (
-    "UPDATE usage_metering SET requests = {0}, billable_requests = 0 WHERE key_id = 'vk_alice' AND bucket = "
-    "(SELECT max(bucket) FROM usage_metering WHERE bucket < '1700200000')"
-)
 _CREDENTIAL = "WHERE id = (SELECT min(id) FROM credentials)"
-_BUDGET = "INSERT INTO usage_windows VALUES (1699920000, 'budget:eng', '', {}, {}, {}, 0, 0, 0)"
+_NO_SUCH_TEXT = absent("PostgreSQL refuses a text that is no UTF-8")
 
 
 # ---- audit ---------------------------------------------------------------------------------------------------------
 
 
 def _partial_copy(c: sqlite3.Connection) -> Planted:
-    (last,) = c.execute("SELECT max(seq) FROM audit_log").fetchone()
-    delete(c, "audit", "admin", last - 9, last)
+    """Let the copy end ten records early, and with it what was written behind it."""
+    last = _last_copied(c)
+    delete(c, "audit", "admin", last - 9, 2**62)
     return Planted(codes("C14"), "audit", "admin", last - 9, last, 10)
 
 
 def _other_copy(c: sqlite3.Connection) -> Planted:
-    chain = chain_of(c, place("audit"))
-    r = middle(place("audit"), chain)
+    last = _last_copied(c)
+    r = middle(place("audit"), [r for r in chain_of(c, place("audit")) if r.seq <= last])
     save(c, edited(r))
     reseal(c, "audit", "admin", r.seq)
-    return at(r, "C15", last=chain[-1].seq, count=chain[-1].seq - r.seq + 1)
+    return at(r, "C15", last=last, count=last - r.seq + 1)
+
+
+def _last_copied(c: sqlite3.Connection) -> int:
+    (last,) = c.execute("SELECT max(seq) FROM audit_log").fetchone()
+    return int(last)
 
 
 def _audit_outcome(name: str) -> Fault:
@@ -124,10 +125,26 @@ _STOPPED = 1_700_000_000 + 3 * 86_400
 
 FAULTS: tuple[Fault, ...] = (
     by_function("audit_copy_partial", "kind audit: the copy of audit_log stopped early", _NEW, _partial_copy, _COPY),
+    by_function("audit_copy_cut", "kind audit: cut off within the copy of audit_log", _NEW, _partial_copy),
     by_function("audit_copy_differs", "kind audit: the copy differs, sealed again", _NEW, _other_copy, _COPY),
+    by_function(
+        "audit_copy_rewritten", "kind audit: rewritten from within the copy on, sealed again", _NEW, _other_copy
+    ),
     *(_audit_outcome(name) for name in ("audit_log", "audit", "audit_neutral")),
-    by_function("audit_log_bad_utf8", "audit_log: a text that is no UTF-8", (5, 6, 7, 8, 9), _audit_bytes),
-    Fault("call_in_both_logs", "a principal has calls in mcp_calls and in kind call", _NEW, _with_guard),
+    by_function(
+        "audit_log_bad_utf8",
+        "audit_log: a text that is no UTF-8",
+        (5, 6, 7, 8, 9),
+        _audit_bytes,
+        on_postgres=_NO_SUCH_TEXT,
+    ),
+    Fault(
+        "call_in_both_logs",
+        "a principal has calls in mcp_calls and in kind call",
+        _NEW,
+        _with_guard,
+        on_postgres=absent("the definition of mcp_calls there is not known"),
+    ),
     # approvals
     by_sql(
         "tokens_mixed",
@@ -207,6 +224,38 @@ FAULTS: tuple[Fault, ...] = (
         f"DELETE FROM plane_records WHERE kind = 'task' AND ts > {_STOPPED}",
         tasks=60,
     ),
+    by_sql(
+        "metering_stopped",
+        "usage is no longer metered while windows go on",
+        _ALL,
+        "D09",
+        f"DELETE FROM usage_metering WHERE CAST(bucket AS INTEGER) > {_STOPPED}",
+    ),
+    by_sql(
+        "task_events_left_out",
+        "tasks go on and no event of them is written",
+        _OLD,
+        "D09 T02",
+        "DELETE FROM task_events WHERE task_id IN (SELECT task_id FROM tasks WHERE state = 'working')",
+        tasks=60,
+    ),
+    by_sql(
+        "task_event_left_out",
+        "tasks go on and no event of them is written",
+        _NEW,
+        "D09 T02",
+        "DELETE FROM plane_records WHERE kind = 'task_event' AND parent IN (SELECT id FROM plane_records "
+        "WHERE kind = 'task' AND json_extract(CAST(body AS TEXT), '$.state') = 'working')",
+        tasks=60,
+    ),
+    by_sql(
+        "tasks_left_out",
+        "events of work go on and no task of them is written",
+        _OLD,
+        "D09 T01",
+        "DELETE FROM tasks WHERE state = 'working'",
+        tasks=60,
+    ),
     # keys, credentials, denylist
     by_sql("key_wildcard", "a key may use everything", _ALL, "K04", "UPDATE keys SET allowed_pools = NULL " + _BOB),
     by_sql(
@@ -255,95 +304,6 @@ FAULTS: tuple[Fault, ...] = (
         _ALL,
         "S14",
         "UPDATE keys SET name = CAST(x'c328' AS TEXT) WHERE id = 'vk_alice'",
+        on_postgres=_NO_SUCH_TEXT,
     ),
-    # usage
-    by_sql(
-        "metering_other", "metering of a day is thrice the window", _ALL, "U07", _METERED_DAY.format("requests * 3")
-    ),
-    by_sql("metering_short", "metering of a day was lost in part", _ALL, "U07", _METERED_DAY.format("requests / 2")),
-    by_sql(
-        "windows_unbilled",
-        "requests from before billing",
-        (5,),
-        "U04",
-        "UPDATE usage_windows SET billable_requests = 0 WHERE bucket_id = 'vk_alice' AND model = ''",
-    ),
-    by_sql(
-        "overbilled_metering",
-        "metering bills more than requested",
-        _ALL,
-        "U03",
-        "UPDATE usage_metering SET billable_requests = requests + 1 WHERE key_id = 'vk_bob' AND model = 'gpt-x'",
-    ),
-    by_sql("bucket_text", "a bucket that is no number", _ALL, "U06", _METER.format("2023-11-14", "vk_alice")),
-    by_sql(
-        "model_requests",
-        "requests on the row of a model",
-        _ALL,
-        "U02",
-        "INSERT INTO usage_windows VALUES (1699920000, 'budget:eng', 'gpt-x', 3, 3, 0, 0, 0, 0)",
-    ),
-    by_sql(
-        "metering_unit_orphan",
-        "a unit row without its metering row",
-        _NEW,
-        "U08",
-        "INSERT INTO usage_metering_units VALUES ('1699920000', 'vk_alice', 'nobody', 'gpt-x', 0, 'audio_seconds', 1)",
-    ),
-    by_sql(
-        "metering_unit_reserved",
-        "a reserved unit in the units of metering",
-        _NEW,
-        "U09",
-        "UPDATE usage_metering_units SET unit = 'output'",
-    ),
-    by_sql("unit_negative", "a unit below zero", _NEW, "U05", "UPDATE usage_window_units SET count = -1"),
-    by_sql(
-        "rate_card",
-        "a row priced by another card",
-        _NEW,
-        "U10",
-        "UPDATE usage_metering SET priced_from_ms = 1700000000000 WHERE key_id = 'vk_bob'",
-    ),
-    by_sql(
-        "never_refunded", "nothing is refunded", _NEW, "U11", "UPDATE usage_metering SET billable_requests = requests"
-    ),
-    by_sql(
-        "slice_orphan",
-        "slices of a slot without use",
-        (11, 12),
-        "U12",
-        "DELETE FROM money_used WHERE slot = (SELECT min(slot) FROM money_used)",
-    ),
-    by_sql(
-        "tokens_without_requests",
-        "tokens in a window without requests",
-        _ALL,
-        "U01",
-        "INSERT INTO usage_windows VALUES (1699920000, 'budget:eng', 'gpt-x', 0, 0, 10, 5, 0, 0)",
-    ),
-    by_sql("sentinel_tokens", "tokens on the row for requests", _ALL, "U02", _BUDGET.format(5, 5, 1)),
-    by_sql("overbilled", "more billed than requested", _ALL, "U03", _BUDGET.format(1, 2, 0)),
-    by_sql("negative_counter", "a counter below zero", _ALL, "U05", _BUDGET.format(1, -1, 0)),
-    by_sql(
-        "bucket_not_a_day", "a bucket that is not a day's start", _ALL, "U06", _METER.format("1699920001", "vk_alice")
-    ),
-    by_sql(
-        "unit_orphan",
-        "a unit row without its window",
-        _NEW,
-        "U08",
-        "INSERT INTO usage_window_units VALUES (1, 'budget:eng', 'gpt-x', 'audio_seconds', 1)",
-    ),
-    by_sql(
-        "unit_reserved", "a reserved unit in a unit table", _NEW, "U09", "UPDATE usage_window_units SET unit = 'input'"
-    ),
-    by_sql(
-        "journal_gap",
-        "a journal stream with a gap",
-        (11, 12),
-        "U12",
-        "DELETE FROM journal WHERE stream = 'node-1' AND seq = 3",
-    ),
-    by_sql("money_over", "more money used than the cap", (11, 12), "U12", "UPDATE money_used SET used = 2000000000"),
 )

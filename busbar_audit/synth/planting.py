@@ -6,12 +6,21 @@ import sqlite3
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from busbar_audit.synth.fault import Fault, Planted, codes
+from busbar_audit.synth.fault import Fault, OnPostgres, Planted, codes
 from busbar_audit.synth.records import unguarded
+
+ROWS = OnPostgres()
 
 
 def by_sql(
-    name: str, title: str, generations: Collection[int], short: str, *commands: str, table: str = "", **needs: Any
+    name: str,
+    title: str,
+    generations: Collection[int],
+    short: str,
+    *commands: str,
+    table: str = "",
+    on_postgres: OnPostgres = ROWS,
+    **needs: Any,
 ) -> Fault:
     """Return a fault that is a few SQL statements, guards put back afterwards."""
 
@@ -24,7 +33,7 @@ def by_sql(
             raise LookupError("the store has no row this fault can change")
         return Planted(codes(*short.split()), table)
 
-    return Fault(name, title, generations, apply, needs)
+    return Fault(name, title, generations, apply, needs, on_postgres)
 
 
 def by_function(
@@ -33,6 +42,7 @@ def by_function(
     generations: Collection[int],
     apply: Callable[[sqlite3.Connection], Planted],
     needs: Mapping[str, Any] | None = None,
+    on_postgres: OnPostgres = ROWS,
 ) -> Fault:
     """Return a fault that is a function on the open store, guards put back afterwards."""
 
@@ -40,4 +50,4 @@ def by_function(
         with unguarded(c):
             return apply(c)
 
-    return Fault(name, title, generations, guarded, needs or {})
+    return Fault(name, title, generations, guarded, needs or {}, on_postgres)

@@ -9,7 +9,8 @@
 -- meaning: Revocation was not enforced.
 -- next: Find the node that did not learn of the revocation; treat what the calls did as done by an unauthorised party.
 WITH revoked AS (
-    SELECT id AS principal, deleted_at AS since FROM raw.keys WHERE deleted_at IS NOT NULL
+    -- Deleted before it was made (BUS-K02): when is not known.
+    SELECT id AS principal, deleted_at AS since FROM raw.keys WHERE deleted_at >= created_at
     UNION ALL
     -- A time of 0 means that the time was never recorded.
     SELECT sub, created_at FROM raw.denylist WHERE created_at > 0

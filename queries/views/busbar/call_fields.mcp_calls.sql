@@ -1,5 +1,5 @@
 -- view: call_fields
--- kind: part
+-- kind: table
 -- about: one row a call record, its body read once. decodable: the digest can be recomputed. members: exactly the seven
 --   members of a call body, each of its type. canonical: spelled as the gateway spells it.
 -- applies: busbar sqlite 7-12

@@ -1,17 +1,28 @@
 -- view: call_fields
--- kind: part
+-- kind: table
 -- about: one row a call record of the plane records, typed or neutral.
 -- applies: busbar sqlite 10-12, busbar postgres 10-11
 WITH decoded AS (
     SELECT _row, parent, seq, ts AS row_ts, body IS NOT NULL AS there, audit.signed_zeros(TRY(decode(body))) AS body
     FROM audit.plane_rows WHERE kind = 'call'
-), sound AS (
-    SELECT *, audit.sound_object(body) AS sound,
+), read AS (
+    SELECT *,
         TRY(json_extract(body, ['$.principal', '$.seq', '$.ts', '$.server', '$.tool', '$.outcome', '$.reason', '$.tool_digest',
             '$.pin_generation', '$.request_id', '$.prev_hash', '$.hash', '$.content'])) AS j,
         TRY(json_extract_string(body, ['$.principal', '$.seq', '$.ts', '$.server', '$.tool', '$.outcome', '$.reason', '$.tool_digest',
             '$.pin_generation', '$.request_id', '$.prev_hash', '$.hash', '$.content'])) AS t
     FROM decoded
+), compared AS (
+    -- Spelled as the gateway spells it, a body needs no second look: its members are these, each once. A request id that is no
+    -- text may hold what strict JSON has not, and be spelled again all the same.
+    SELECT *, coalesce(CASE WHEN j[13] IS NULL
+        THEN starts_with(j[10], '"') AND body = concat('{"principal":', j[1], ',"seq":', j[2], ',"ts":', j[3], ',"server":', j[4], ',"tool":', j[5],
+            ',"outcome":', j[6], ',"reason":', j[7], ',"tool_digest":', j[8], ',"pin_generation":', j[9], ',"request_id":', j[10],
+            ',"prev_hash":', j[11], ',"hash":', j[12], '}')
+        ELSE body = concat('{"seq":', j[2], ',"prev_hash":', j[11], ',"hash":', j[12], ',"content":', j[13], '}') END, false) AS same
+    FROM read
+), sound AS (
+    SELECT *, CASE WHEN same THEN true ELSE audit.sound_object(body) END AS sound FROM compared
 ), bytes AS (
     SELECT *, j[13] IS NOT NULL AS neutral, audit.bytes_hex(j[13]) AS h FROM sound
 ), -- One frame a step: each begins where the one before ends.
@@ -30,7 +41,7 @@ frame_1 AS (
 ), frame_7 AS (
     SELECT *, p6 + 16 + 2 * n6 AS p7, audit.frame_length(h, p6 + 16 + 2 * n6) AS n7 FROM frame_6
 ), fields AS (
-    SELECT _row, parent, seq, body, sound, neutral, h, strlen(h) + 1 = p7 + 16 + 2 * n7 AS whole,
+    SELECT _row, parent, seq, body, same, sound, neutral, h, strlen(h) + 1 = p7 + 16 + 2 * n7 AS whole,
         audit.u64_of(j[2]) AS digest_seq, audit.text_of(j[11], t[11]) AS prev_hash, audit.text_of(j[12], t[12]) AS hash,
         CASE WHEN neutral THEN parent ELSE audit.text_of(j[1], t[1]) END AS principal,
         CASE WHEN neutral THEN audit.hex_u64(audit.frame_value(h, p1, n1)) ELSE audit.u64_of(j[3]) END AS digest_ts,
@@ -52,6 +63,7 @@ frame_1 AS (
 SELECT 'call' AS population, parent AS scope, principal, seq, CASE WHEN decodable THEN CAST(digest_ts AS HUGEINT) END AS ts,
     CASE WHEN decodable THEN prev_hash END AS prev_hash, CASE WHEN decodable THEN hash END AS hash,
     server, tool, outcome, reason, tool_digest, pin_generation, request_id, decodable AS readable, decodable,
-    coalesce(decodable AND len(audit.members(body)) = CASE WHEN neutral THEN 4 ELSE 12 END AND (neutral OR request_id IS NOT NULL), false) AS members,
+    coalesce(decodable AND CASE WHEN same THEN true ELSE len(audit.members(body)) = CASE WHEN neutral THEN 4 ELSE 12 END END
+        AND (neutral OR request_id IS NOT NULL), false) AS members,
     true AS canonical, digest_seq, digest_ts, CASE WHEN neutral THEN h END AS content, _row AS row
 FROM judged
