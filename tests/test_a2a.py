@@ -421,3 +421,19 @@ def test_every_check_of_the_sheet_exists_or_has_a_reason() -> None:
     assert due - there == NOT_CHECKS.keys()
     told = (Path(__file__).parent.parent / "docs" / "a2a.md").read_text(encoding="utf-8")
     assert all(f"A2A-{code}" in told for code in NOT_CHECKS)
+
+
+def test_figures_over_tasks_work_for_these_stores_too(server: Server) -> None:
+    """Views that other families have under the same name have the same columns: pages show them all alike."""
+    with open_store(server.uri(DATABASE), schema="v4") as store:
+        audit(store, as_of=AS_OF, policy=POLICY)
+        for path in sorted((queries.root() / "figures").glob("*.sql")):
+            figure = queries.figure(path.stem)
+            if "audit.tasks" in figure.reads and all(
+                store.views.missing(relation) is None for relation in figure.reads
+            ):
+                store.con.execute(figure.sql, figure.bind({"as_of": AS_OF}))
+        (total,) = store.con.execute(
+            "SELECT count(*) FROM audit.tasks WHERE decodable AND class <> 'unknown'"
+        ).fetchone() or (0,)
+        assert total == 40

@@ -8,7 +8,7 @@
 -- does not prove: That the agent is gone. In an old copy every open task looks like this.
 -- meaning: The agent was lost, or what it tells is no longer written.
 -- next: Ask the agent, then cancel what is lost.
-SELECT 'a2a_tasks' AS subject, task_id AS place, created_sequence AS first_seq, created_sequence AS last_seq, 1 AS records, 'state ' || state || ', not written for ' || ($as_of - updated) // 86400 || ' days' AS detail,
+SELECT 'a2a_tasks' AS subject, task_id AS place, created_sequence AS first_seq, created_sequence AS last_seq, 1 AS records, 'state ' || state_number || ', not written for ' || ($as_of - updated_at) // 86400 || ' days' AS detail,
     CASE WHEN class = 'interrupted' THEN 'info' ELSE 'low' END AS severity
-FROM audit.tasks WHERE class IN ('work', 'interrupted', 'unspecified') AND updated < $as_of - $stuck
+FROM audit.tasks WHERE class IN ('work', 'interrupted', 'unspecified') AND updated_at < $as_of - $stuck
 ORDER BY subject, place, first_seq, last_seq, detail
