@@ -67,14 +67,20 @@ def main(calls: int, tasks: int, days: int, times: int) -> None:
         floor, sizes = min((copied(uri) for _ in range(times)), key=lambda pair: pair[0])
         print(f"{'floor: COPY of every table':34} {floor:7.2f} s  1.00    {sum(sizes.values()) / 1e6:.0f} MB")
         for name in ("opened", "load"):
-            part = measure.best(times, PYTHON, "-m", "benchmarks.postgres", "--step", name)
-            print(f"{name:34} {part.seconds:7.2f} s  {part.seconds / floor:.2f}    {part.mebibytes:6.0f} MiB")
-        command = ("-m", "busbar_audit.cli", "audit", "env:BENCH_DSN", "--as-of", str(_iso(made.end)))
-        whole = measure.best(times, PYTHON, *command)
-        print(
-            f"{'audit, whole':34} {whole.seconds:7.2f} s  {whole.seconds / floor:.2f}    {whole.mebibytes:6.0f} MiB"
-            f"   exit {whole.code}"
-        )
+            step(name, floor, times, "-m", "benchmarks.postgres", "--step", name)
+        audit = ("-m", "busbar_audit.cli", "audit", "env:BENCH_DSN", "--as-of", _iso(made.end))
+        step("audit, whole", floor, times, *audit)
+
+
+def step(name: str, floor: float, times: int, *command: str) -> None:
+    """Run a step and print it; the seconds of processors are those of the audit's side, the server has its own."""
+    used = sum(os.times()[2:4])
+    part = measure.best(times, PYTHON, *command)
+    used = (sum(os.times()[2:4]) - used) / times
+    print(
+        f"{name:34} {part.seconds:7.2f} s  {part.seconds / floor:.2f}    {part.mebibytes:6.0f} MiB"
+        f"   {used:.1f} s of processors, exit {part.code}"
+    )
 
 
 def _iso(seconds: int) -> str:

@@ -3,7 +3,7 @@
 Schemas: ``raw`` (the store's tables and ``raw.rejects``), ``source`` (its catalog), ``expected`` (the shape of its
 generation), ``audit`` (views), ``findings`` (what the checks returned). A table that was not loaded does not exist.
 
-Every ``raw`` table has ``_row`` (rowid, or the position in primary key order where there is none) and ``_rejected`` (some
+Every ``raw`` table has ``_row`` (rowid, or the position in the order of reading where there is none) and ``_rejected`` (some
 value of the row could not be read as what the column holds; it is NULL here and has a line in ``raw.rejects``).
 """
 

@@ -14,8 +14,8 @@ PLAIN_USER = 65534
 _DROP = """
 import hashlib, json, os, shutil, sqlite3, sys, tempfile
 sys.path.insert(0, {repository!r})
-import encodings.idna
-import busbar_audit.errors, busbar_audit.rundir, busbar_audit.snapshot.sqlite, busbar_audit.target
+import ctypes, encodings.idna
+import busbar_audit.errors, busbar_audit.rundir, busbar_audit.snapshot.sqlite, busbar_audit.store, busbar_audit.target
 if os.geteuid() == 0:
     os.setgroups([]); os.setgid({user}); os.setuid({user})
 """

