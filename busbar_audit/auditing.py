@@ -22,6 +22,7 @@ from busbar_audit.queries import SEVERITIES
 from busbar_audit.result import ChainLine, Result
 from busbar_audit.snapshot.integrity import ForeignKeyViolation
 from busbar_audit.store import Store
+from busbar_audit.stores import generation_name
 from busbar_audit.text import printable
 from busbar_audit.verdict import AccountLine, judge
 from busbar_audit.witness import Witness
@@ -238,7 +239,8 @@ class _Run:
                 return checks.result(check, Outcome.COULD_NOT_RUN, damaged)
             if generation.taken is None:
                 number = max(generation.stamp, generation.implied)
-                reason = f"generation {number} is not known, generations {family.known} are"
+                name = generation_name(family.name, number)
+                reason = f"generation {name.removeprefix('v')} is not known, generations {family.known} are"
                 return checks.result(check, Outcome.COULD_NOT_RUN, reason)
         elif not self.sound and check.code != family.damaged:
             return checks.result(check, Outcome.COULD_NOT_RUN, damaged)

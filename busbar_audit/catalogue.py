@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from busbar_audit.checks import Check, catalogue
+from busbar_audit.stores import generation_name
 
 
 def page() -> str:
@@ -34,7 +35,11 @@ def _lines() -> Iterator[str]:
 
 
 def _generations(check: Check) -> str:
-    return ", ".join(f"{s.engine} {s.first}–{s.last}" for s in check.query.applies)
+    def called(number: int) -> str:
+        name = generation_name(check.family, number)
+        return name.removeprefix("v") if check.family == "busbar" else name
+
+    return ", ".join(f"{s.engine} {called(s.first)}–{called(s.last)}" for s in check.query.applies)
 
 
 def _entry(check: Check) -> Iterator[str]:

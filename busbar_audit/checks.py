@@ -33,6 +33,15 @@ _KEYS = (
     "next",
 )
 AREAS = {
+    "a2a": {
+        "G": "identity",
+        "M": "migration",
+        "F": "rights",
+        "L": "locks",
+        "D": "data",
+        "S": "callbacks",
+    },
+    "a2a-python": {"P": "peer"},
     "busbar": {
         "S": "store",
         "C": "chains",

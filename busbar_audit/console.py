@@ -18,6 +18,7 @@ from busbar_audit.findings import Outcome
 from busbar_audit.origin import origin
 from busbar_audit.queries import SEVERITIES
 from busbar_audit.store import Store
+from busbar_audit.stores import generation_name
 from busbar_audit.text import printable
 
 _QUIET_SECONDS = 2.0
@@ -68,7 +69,11 @@ def document_lines(document: Mapping[str, Any]) -> Iterator[str]:
     """The result of one store (the content of result.json), gravest first; the verdict word is the command's to print."""
     store, snapshot, requested = document["store"], document["snapshot"], document["requested"]
     number = store["generation"]
-    name = f"v{number}" if number is not None else f"of unknown generation (stamp {store['stamp']})"
+    name = (
+        generation_name(store["family"], number)
+        if number is not None
+        else f"of unknown generation (stamp {store['stamp']})"
+    )
     yield f"{store['family']} {store['engine']} {name} · {shown(store['location'])}"
     yield f"copy      {snapshot['taken_at']} {origin(snapshot)}"
     covered = document["covered"]
@@ -141,8 +146,8 @@ def store_lines(store: Store, checks: list[tuple[Check, str]]) -> Iterator[str]:
     facts, generation = store.source.facts(), store.generation
     yield f"{store.name} · {shown(store.target.label)}"
     yield (
-        f"stamp     {store.source.about.family.stamp_name} {generation.stamp}; the tables are of generation "
-        f"{generation.implied or 'below 5'} at least"
+        f"stamp     {store.source.about.family.stamp_name} {_called(store, generation.stamp)}; the tables are of generation "
+        f"{_called(store, generation.implied) if generation.implied else 'below 5'} at least"
     )
     if facts["main_bytes"] is None:
         yield f"snapshot  {shown(origin(store.source.document()), 200)}"
@@ -166,6 +171,13 @@ def store_lines(store: Store, checks: list[tuple[Check, str]]) -> Iterator[str]:
             reasons.setdefault(reason, []).append(check.code)
     for reason, codes in reasons.items():
         yield f"          not {', '.join(codes)}: {reason}"
+
+
+def _called(store: Store, number: int) -> str:
+    """A generation in words: its number, or the name it has instead."""
+    if store.family == "busbar":
+        return str(number)
+    return generation_name(store.family, number) if number else "none"
 
 
 def check_lines(check: Check) -> Iterator[str]:

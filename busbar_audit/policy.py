@@ -20,11 +20,13 @@ from busbar_audit.errors import PolicyError
 from busbar_audit.text import printable
 
 _AGE = re.compile(r"([1-9][0-9]{0,5}) ?(d|h)")
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 _HOUR, _DAY = 3600, 86400
 # retention of what -> the parameter of the checks that need it
 _CUTOFFS = {"tasks": "cutoff"}
 _KEYS = {
-    "": {"expect_empty", "gateway", "retention", "accept"},
+    "": {"expect_empty", "gateway", "retention", "accept", "a2a"},
+    "a2a": {"helpers", "runtime_role"},
     "gateway": {"pools", "servers"},
     "retention": set(_CUTOFFS),
     "accept": {"code", "subject", "place", "reason", "until"},
@@ -55,13 +57,16 @@ class Policy:
     """A policy as read.
 
     pools, servers : of the gateway's configuration; None where it is not told. cutoffs : by what is kept, unix seconds,
-    or an age in seconds as a negative number. sha256 : of the file.
+    or an age in seconds as a negative number. helpers : fingerprints of reviewed helper bodies of an A2A store.
+    runtime_role : the role its service uses. sha256 : of the file.
     """
 
     expect_empty: bool = False
     pools: tuple[str, ...] | None = None
     servers: tuple[str, ...] | None = None
     cutoffs: Mapping[str, int] = field(default_factory=dict)
+    helpers: tuple[str, ...] = ()
+    runtime_role: str | None = None
     accepted: tuple[Acceptance, ...] = ()
     sha256: str = ""
 
@@ -72,6 +77,10 @@ class Policy:
             values["pools"] = list(self.pools)
         if self.servers is not None:
             values["servers"] = list(self.servers)
+        if self.helpers:
+            values["accepted_bodies"] = " ".join(self.helpers)
+        if self.runtime_role is not None:
+            values["runtime_role"] = self.runtime_role
         for kept, cutoff in self.cutoffs.items():
             values[_CUTOFFS[kept]] = cutoff if cutoff >= 0 else as_of + cutoff
         return values
@@ -101,14 +110,16 @@ def read_policy(path: str | os.PathLike[str]) -> Policy:
     expect_empty = told.get("expect_empty", False)
     if not isinstance(expect_empty, bool):
         raise _wrong(name, "expect_empty", "true or false")
-    gateway, retention = (_table(name, told, key) for key in ("gateway", "retention"))
+    gateway, retention, a2a = (_table(name, told, key) for key in ("gateway", "retention", "a2a"))
     return Policy(
         expect_empty,
         _names(name, gateway, "pools"),
         _names(name, gateway, "servers"),
         {key: _cutoff(name, f"retention.{key}", value) for key, value in retention.items()},
-        tuple(_acceptance(name, each) for each in _list(name, told, "accept")),
-        hashlib.sha256(content).hexdigest(),
+        helpers=_digests(name, a2a),
+        runtime_role=_role(name, a2a),
+        accepted=tuple(_acceptance(name, each) for each in _list(name, told, "accept")),
+        sha256=hashlib.sha256(content).hexdigest(),
     )
 
 
@@ -150,6 +161,20 @@ def _names(name: str, table: Mapping[str, Any], key: str) -> tuple[str, ...] | N
     if not isinstance(names, list) or not all(isinstance(each, str) for each in names):
         raise _wrong(name, f"gateway.{key}", "a list of names")
     return tuple(names)
+
+
+def _digests(name: str, table: Mapping[str, Any]) -> tuple[str, ...]:
+    digests = table.get("helpers", [])
+    if not isinstance(digests, list) or not all(isinstance(each, str) and _DIGEST.fullmatch(each) for each in digests):
+        raise _wrong(name, "a2a.helpers", "a list of SHA-256 digests, 64 hexadecimal digits each")
+    return tuple(digests)
+
+
+def _role(name: str, table: Mapping[str, Any]) -> str | None:
+    role = table.get("runtime_role")
+    if role is not None and (not isinstance(role, str) or not role):
+        raise _wrong(name, "a2a.runtime_role", "the name of a role")
+    return role
 
 
 def _cutoff(name: str, key: str, value: Any) -> int:

@@ -25,7 +25,7 @@ _MORE = re.compile(r"^--   +(.*)$")
 _PARAM = re.compile(r"\$([a-z][a-z0-9_]*)")
 _NOISE = re.compile(r"--[^\n]*|'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"")
 _DECLARED = re.compile(r"^([a-z][a-z0-9_]*) ([a-z]+)(?: = (.+))?$")
-_APPLIES = re.compile(r"^([a-z0-9]+) (sqlite|postgres) (\d+)(?:-(\d+))?$")
+_APPLIES = re.compile(r"^([a-z0-9-]+) (sqlite|postgres) (\d+)(?:-(\d+))?$")
 
 _INTEGERS = ("bigint", "hugeint", "integer")
 

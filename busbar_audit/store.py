@@ -18,7 +18,7 @@ from busbar_audit.origin import origin
 from busbar_audit.rundir import run_directory
 from busbar_audit.sources.base import Source
 from busbar_audit.sources.sqlite import SqliteSource
-from busbar_audit.stores import NAMES
+from busbar_audit.stores import NAMES, generation_name
 from busbar_audit.stores.family import Generation
 from busbar_audit.stores.shapes import Difference, Shape
 from busbar_audit.target import Target, parse_target
@@ -163,7 +163,9 @@ class Store:
     def name(self) -> str:
         """What the store is called in reports: family, engine and generation."""
         number = self.generation.taken
-        return f"{self.family} {self.engine} " + (f"v{number}" if number is not None else "of unknown generation")
+        return f"{self.family} {self.engine} " + (
+            generation_name(self.family, number) if number is not None else "of unknown generation"
+        )
 
     @property
     def location(self) -> str:

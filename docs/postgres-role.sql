@@ -1,4 +1,4 @@
--- The least that an audit of a busbar store on PostgreSQL needs: to connect, to use the schema, to read its tables.
+-- The least that an audit of a store on PostgreSQL needs: to connect, to use the schema, to read its tables and sequences.
 -- Run it once as the owner of the database, for example:
 --
 --     psql -v role=busbar_auditor -v schema=public -v ON_ERROR_STOP=1 -f docs/postgres-role.sql DATABASE
@@ -16,3 +16,5 @@ ALTER ROLE :"role" SET default_transaction_read_only = on;
 SELECT format('GRANT CONNECT ON DATABASE %I TO %I', pg_catalog.current_database(), :'role') \gexec
 GRANT USAGE ON SCHEMA :"schema" TO :"role";
 GRANT SELECT ON ALL TABLES IN SCHEMA :"schema" TO :"role";
+-- The position of a sequence is a fact of its own for A2A stores (A2A-D14).
+GRANT SELECT ON ALL SEQUENCES IN SCHEMA :"schema" TO :"role";

@@ -66,7 +66,7 @@ def test_codes_are_unique_and_name_their_files() -> None:
     assert len(set(codes)) == len(codes)
     for check in catalogue():
         assert re.fullmatch(rf"{check.code}_[a-z0-9_]+\.sql", check.query.path.name)
-        assert re.fullmatch(r"[A-Z]+-[A-Z]\d\d", check.code)
+        assert re.fullmatch(r"[A-Z][A-Z0-9]+-[A-Z]\d\d", check.code)
         assert check.area in AREAS[check.family].values()
 
 

@@ -58,14 +58,15 @@ class PostgresSnapshot:
     method: str = METHOD
 
     def rows(self, sql: LiteralString | psycopg.sql.Composed, *values: object) -> list[tuple[Any, ...]]:
-        """Run one query in the transaction.
+        """Run one query in the transaction; `values` are its parameters in their order, or one mapping of them by name.
 
         Raises
         ------
         SnapshotError, StoreLocked : the server ended it; what it says, without secrets.
         """
         with self.told("a query"):
-            return self.connection.execute(sql, values or None).fetchall()
+            named = values[0] if len(values) == 1 and isinstance(values[0], Mapping) else None
+            return self.connection.execute(sql, named or values or None).fetchall()
 
     @contextmanager
     def told(self, doing: str) -> Iterator[None]:

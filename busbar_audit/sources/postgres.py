@@ -15,7 +15,7 @@ from busbar_audit.snapshot.integrity import ForeignKeyViolation
 from busbar_audit.snapshot.postgres import PostgresSnapshot, open_postgres
 from busbar_audit.sources import arrays
 from busbar_audit.sources.base import About
-from busbar_audit.stores import busbar_pg, pg_catalog
+from busbar_audit.stores import a2a, a2a_python, busbar_pg, pg_catalog
 from busbar_audit.stores.family import Family
 from busbar_audit.stores.probes import Probe
 from busbar_audit.stores.shapes import Difference, Shape, TableShape
@@ -25,7 +25,7 @@ from busbar_audit.warehouse import BATCH_BYTES, Loaded, SourceColumn, SourceTabl
 if TYPE_CHECKING:
     from busbar_audit.sources.pg_arrow import Joined
 
-FAMILIES = (busbar_pg.FAMILY,)
+FAMILIES = (busbar_pg.FAMILY, a2a.FAMILY, a2a_python.FAMILY)
 _NAMES = " or ".join(family.name for family in FAMILIES)
 _LARGEST = 65536
 # Of so many bytes on the server, a second connection brings more than it costs.

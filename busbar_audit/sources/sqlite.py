@@ -15,13 +15,13 @@ from busbar_audit.snapshot.connect import primary_code
 from busbar_audit.snapshot.integrity import ForeignKeyViolation, foreign_key_violations, integrity_check
 from busbar_audit.snapshot.sqlite import Snapshot, take_snapshot
 from busbar_audit.sources.base import About
-from busbar_audit.stores import busbar, maka
+from busbar_audit.stores import a2a_python, busbar, maka
 from busbar_audit.stores.probes import Probe, probe
 from busbar_audit.stores.shapes import TableShape, read
 from busbar_audit.text import printable
 from busbar_audit.warehouse import Loaded, SourceColumn, SourceTable, Warehouse, quoted
 
-FAMILIES = (busbar.FAMILY, maka.FAMILY)
+FAMILIES = (busbar.FAMILY, maka.FAMILY, a2a_python.SQLITE)
 _NAMES = " or ".join(family.name for family in FAMILIES)
 _KINDS = {"INTEGER": "integer", "INT": "integer", "TEXT": "text", "BLOB": "blob", "REAL": "real"}
 

@@ -31,7 +31,7 @@ class Generation:
 
 @dataclass(frozen=True)
 class Facts:
-    """A table of schema ``source``: columns as (name, DuckDB type), and rows."""
+    """A table of schema ``source``: columns as (name, DuckDB type), and rows; an iterator of rows is used once."""
 
     columns: Sequence[tuple[str, str]]
     rows: Iterable[Sequence[Any]]

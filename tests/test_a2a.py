@@ -1,0 +1,439 @@
+"""A2A stores on PostgreSQL: clean ones of every generation, one fault at a time, and what is legal though odd."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from faults_a2a import CLEAN, FAULTS, LOCK, PUSH, Fault, P, T, batches, config, helpers, task
+from support_a2a import BASES, DATABASE, POLICY, codes, judged, prepare, written
+from support_audit import AS_OF
+from support_postgres import Server, running
+
+from busbar_audit import queries, warehouse
+from busbar_audit.auditing import audit
+from busbar_audit.checks import catalogue
+from busbar_audit.findings import Outcome
+from busbar_audit.store import open_store
+from busbar_audit.synth import a2a_helpers
+from busbar_audit.synth import a2a_payloads as payload
+
+_NUMBERS = count()
+LOW = {"D05", "D18", "D19", "D22", "D23", "M07"}
+# Java tables, sequences that may not be read and locks of sessions have tests of their own.
+ELSEWHERE = {"A2A-G02", "A2A-D26", "A2A-L05"}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with running() as up:
+        prepare(up)
+        yield up
+
+
+@pytest.mark.parametrize("base", BASES)
+def test_a_clean_store_is_clean(server: Server, base: str) -> None:
+    with open_store(server.uri(DATABASE), schema=base) as store:
+        assert (store.family, store.engine, store.generation.taken) == ("a2a", "postgres", BASES[base][0])
+        assert store.differences == ()
+    result, _ = judged(server, base)
+    assert (result.exit_code, codes(result)) == (0, set()), result
+    assert all(line.adds_up for line in result.account)
+    not_run = {r.code: r.reason for r in result.results if r.outcome is Outcome.COULD_NOT_RUN}
+    assert not not_run
+
+
+# Each fault by itself with BUSBAR_AUDIT_FULL; else those that cannot be taken for one another share a store.
+CASES = [[fault] for fault in FAULTS] if os.environ.get("BUSBAR_AUDIT_FULL") else batches()
+
+
+@pytest.mark.parametrize(
+    "faults", [pytest.param(b, id=f"{b[0].base}: {', '.join(f.name for f in b)}"[:90]) for b in CASES]
+)
+def test_faults_are_found_and_nothing_else(server: Server, faults: list[Fault]) -> None:
+    schema = f"f{next(_NUMBERS)}"
+    written(server, faults[0].base, schema)
+    with server.connect(DATABASE) as con:
+        for fault in faults:
+            fault.apply(con, schema)
+    result, findings = judged(server, schema)
+    found: dict[str, list[str]] = {}
+    for finding in findings:
+        if finding.severity != "info":
+            found.setdefault(finding.code.removeprefix("A2A-"), []).append(f"{finding.place}: {finding.detail}")
+    expected = {code: text.replace("{s}", schema) for fault in faults for code, text in fault.found.items()}
+    assert found.keys() == expected.keys(), found
+    for code, text in expected.items():
+        assert any(text in told for told in found[code]), (code, text, found[code])
+    assert result.exit_code == (0 if expected.keys() <= LOW else 1)
+    assert all(line.adds_up for line in result.account)
+    assert "hunter2" not in json.dumps(result.as_dict())
+
+
+def test_every_check_has_a_fault() -> None:
+    found = {f"A2A-{code}" for fault in FAULTS for code in fault.found}
+    assert {c.code for c in catalogue() if c.family == "a2a" and c.severity != "info"} - found == ELSEWHERE
+
+
+# ---- what is not audited, and what cannot be -------------------------------------------------------------------------
+
+
+def _java(con: Any, schema: str) -> None:
+    con.execute(f"CREATE SCHEMA {schema}")
+    con.execute(f"CREATE TABLE {schema}.{T} (task_id text PRIMARY KEY, context_id text, state text, task_data text)")
+    con.execute(
+        f"CREATE TABLE {schema}.{P} (task_id text, config_id text, task_data text, PRIMARY KEY (task_id, config_id))"
+    )
+    con.execute(f"INSERT INTO {schema}.{T} VALUES ('t', 'c', 'TASK_STATE_WORKING', '{{}}')")
+
+
+def test_tables_of_the_java_sdk_are_recognised_and_never_called_clean(server: Server) -> None:
+    with server.connect(DATABASE) as con:
+        _java(con, "java")
+    result, findings = judged(server, "java")
+    assert (result.exit_code, [(f.code, f.severity, f.place) for f in findings]) == (
+        3, [("A2A-G02", "info", P), ("A2A-G02", "info", T)],
+    )  # fmt: skip
+    assert "must not run here" in findings[0].detail
+    assert "a2a-java" in result.check("A2A-D01").reason
+    with server.connect(DATABASE) as con:
+        con.execute(f"ALTER TABLE java.{P} ADD COLUMN local_postgres_task boolean NOT NULL DEFAULT false")
+        for statement in (*a2a_helpers.helpers("java", 14), *a2a_helpers.triggers("java", 14)):
+            con.execute(statement)
+        with pytest.raises(psycopg.errors.UndefinedColumn):
+            con.execute(f"DELETE FROM java.{T}")
+    result, findings = judged(server, "java")
+    assert (result.exit_code, {f.severity for f in findings}) == (1, {"critical"})
+
+
+def test_a_newer_marker_is_not_guessed_at(server: Server) -> None:
+    written(server, "v4", "newer")
+    with server.connect(DATABASE) as con:
+        con.execute(f"COMMENT ON FUNCTION newer.{PUSH}(text) IS 'task-aware-push-config-v5'")
+    result, findings = judged(server, "newer")
+    assert (result.exit_code, findings) == (3, [])
+    assert "generation 5 is not known" in result.check("A2A-D01").reason
+
+
+def test_a_role_with_catalog_rights_only(server: Server) -> None:
+    """The catalog is judged; what needs rows is not, and the grant that is missing is named."""
+    with server.connect(DATABASE) as con:
+        con.execute("CREATE ROLE a2a_blind LOGIN")
+        con.execute("GRANT USAGE ON SCHEMA v4 TO a2a_blind")
+    result, _ = judged(server, "v4", "a2a_blind")
+    assert (result.exit_code, codes(result)) == (3, set())
+    blind = {r.code for r in result.results if r.outcome is Outcome.COULD_NOT_RUN}
+    assert blind == {
+        c.code for c in catalogue() if c.family == "a2a" and c.area in ("data", "callbacks")
+    }  # fmt: skip
+    assert f"GRANT SELECT ON v4.{T} TO a2a_blind" in result.check("A2A-D04").reason
+    assert (
+        "SEQUENCE v4.a2a_push_configs_created_sequence, v4.a2a_tasks_created_sequence" in result.check("A2A-D26").reason
+    )
+    assert result.check("A2A-D14").outcome is not Outcome.PASS
+    assert result.check("A2A-F04").outcome is Outcome.PASS
+    with server.connect(DATABASE) as con:
+        con.execute(f"GRANT EXECUTE ON FUNCTION v4.{CLEAN}() TO PUBLIC")
+        assert codes(judged(server, "v4", "a2a_blind")[0]) == {"F04"}
+        con.execute(f"REVOKE EXECUTE ON FUNCTION v4.{CLEAN}() FROM PUBLIC")
+        con.execute("GRANT SELECT ON ALL TABLES IN SCHEMA v4 TO a2a_blind")
+        con.execute("GRANT SELECT ON ALL SEQUENCES IN SCHEMA v4 TO a2a_blind")
+    assert judged(server, "v4", "a2a_blind")[0].exit_code == 0
+
+
+def test_a_lock_held_by_an_idle_session_is_seen(server: Server) -> None:
+    with server.connect(DATABASE) as con:
+        ((task_id,),) = con.execute(f"SELECT id FROM v4.{T} ORDER BY 1 LIMIT 1").fetchall()
+        con.execute("BEGIN")
+        con.execute(f"SELECT v4.{PUSH}(%s)", (task_id,))
+        result, findings = judged(server, "v4")
+        con.execute("ROLLBACK")
+    assert codes(result) == {"L05"}
+    assert [(f.place, f.detail.partition(",")[0]) for f in findings if f.code == "A2A-L05"] == [
+        (task_id, "shared lock")
+    ]
+
+
+def test_an_audit_takes_weak_locks_and_calls_no_helper(server: Server) -> None:
+    with server.connect(DATABASE) as con:
+        con.execute("ALTER ROLE postgres IN DATABASE a2a SET track_functions = 'all'")
+    try:
+        with open_store(server.uri(DATABASE), schema="v4") as store:
+            store.load()
+            with server.connect(DATABASE) as con:
+                modes = con.execute(
+                    "SELECT DISTINCT l.locktype, l.mode FROM pg_locks l JOIN pg_stat_activity a USING (pid) "
+                    "WHERE a.application_name = 'busbar-audit' AND l.locktype <> 'virtualxid'"
+                ).fetchall()
+            assert modes == [("relation", "AccessShareLock")]
+        judged(server, "v4")
+        with server.connect(DATABASE) as con:
+            assert con.execute("SELECT funcname FROM pg_stat_user_functions WHERE schemaname = 'v4'").fetchall() == []
+    finally:
+        with server.connect(DATABASE) as con:
+            con.execute("ALTER ROLE postgres IN DATABASE a2a RESET track_functions")
+
+
+# ---- real orphans ----------------------------------------------------------------------------------------------------
+
+
+def test_our_helpers_do_what_the_real_ones_do(server: Server) -> None:
+    """Else the faults below would be of our own making: local configurations go, external ones stay, refusals are refused."""
+    written(server, "v4", "real")
+    with server.connect(DATABASE) as con:
+        local = f"SELECT count(*) FROM real.{P} WHERE local_postgres_task"
+        ((before,),) = con.execute(local).fetchall()
+        ((task_id, own),) = con.execute(
+            f"SELECT task_id, count(*) FROM real.{P} WHERE local_postgres_task GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 1"
+        ).fetchall()
+        con.execute(f"DELETE FROM real.{T} WHERE id = %s", (task_id,))
+        assert con.execute(local).fetchall() == [(before - own,)]
+        assert con.execute(f"SELECT real.{PUSH}(%s)", (task_id,)).fetchall() == [(False,)]
+        for before_it, refusal in (
+            ("SET default_transaction_isolation = 'serializable'", psycopg.errors.FeatureNotSupported),
+            ("SET ROLE a2a_poor", psycopg.errors.InsufficientPrivilege),
+        ):
+            con.execute(before_it)
+            with pytest.raises(refusal):
+                con.execute(f"SELECT real.{PUSH}('x')")
+            con.execute("RESET ALL")
+            con.execute("RESET ROLE")
+        con.execute(f"TRUNCATE real.{T}")
+        assert con.execute(f"SELECT count(*), bool_or(local_postgres_task) FROM real.{P}").fetchall() == [(3, False)]
+
+
+def test_a_delete_at_repeatable_read_leaves_an_orphan(server: Server) -> None:
+    written(server, "v4", "repeatable")
+    with server.connect(DATABASE) as deleter, server.connect(DATABASE) as creator:
+        ((task_id,),) = creator.execute(f"SELECT max(id) FROM repeatable.{T}").fetchall()
+        deleter.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+        deleter.execute(f"SELECT count(*) FROM repeatable.{P}")
+        creator.execute(
+            f"INSERT INTO repeatable.{P} (task_id, config_id, url, config_proto, local_postgres_task, updated_at) "
+            f"SELECT %(t)s, 'late', %(u)s, %(p)s, repeatable.{PUSH}(%(t)s), '2023-11-20'",
+            {"t": task_id, "u": "https://a.example.com", "p": payload.config(task_id, "late", "https://a.example.com")},
+        )
+        deleter.execute(f"DELETE FROM repeatable.{T} WHERE id = %s", (task_id,))
+        deleter.execute("COMMIT")
+    result, findings = judged(server, "repeatable")
+    assert codes(result) == {"D01"}
+    assert [(f.place, f.records) for f in findings if f.code == "A2A-D01"] == [(task_id, 1)]
+
+
+def test_a_truncate_after_an_older_process_came_back_orphans_all(server: Server) -> None:
+    written(server, "v4", "truncated")
+    with server.connect(DATABASE) as con:
+        helpers(13)(con, "truncated")
+        ((local,),) = con.execute(f"SELECT count(*) FROM truncated.{P} WHERE local_postgres_task").fetchall()
+        con.execute(f"TRUNCATE truncated.{T}")
+    result, findings = judged(server, "truncated")
+    assert codes(result) == {"M04", "D01"}
+    assert sum(f.records for f in findings if f.code == "A2A-D01") == local
+    assert "an older process" in next(f.detail for f in findings if f.code == "A2A-M04")
+
+
+# ---- legal though odd ------------------------------------------------------------------------------------------------
+
+
+def test_what_is_legal_is_no_finding(server: Server) -> None:
+    schema = "odd"
+    written(server, "v4", schema)
+    with server.connect(DATABASE) as con:
+        task(con, schema, 1, moment=None)
+        con.execute(f"UPDATE odd.{T} SET has_status_timestamp = false WHERE created_sequence = 1")
+        # A payload of a later protocol: fields that nobody here knows.
+        con.execute(
+            f"UPDATE odd.{T} SET task_proto = task_proto || '\\xfa3f03616263'::bytea WHERE created_sequence = 3"
+        )
+        config(con, schema, 2, "http://127.0.0.1:8080/hook", token="t")
+        config(con, schema, 3, "https://agent.svc.cluster.internal/hook", scheme="Bearer", credentials="same")
+        config(con, schema, 4, "https://hooks.example.com/hook", scheme="Bearer", credentials="same", tenant="one")
+        con.execute(f"DELETE FROM odd.{T} WHERE created_sequence = 20")  # a gap, and what its trigger does
+        con.execute(
+            "SELECT nextval('odd.a2a_tasks_created_sequence'), nextval('odd.a2a_push_configs_created_sequence')"
+        )
+        con.execute(f"ALTER TABLE odd.{T} ENABLE ALWAYS TRIGGER {CLEAN}_trigger")
+        con.execute(f"ALTER TABLE odd.{P} ENABLE ROW LEVEL SECURITY")  # the cleanup's owner owns the table
+        con.execute("CREATE FUNCTION odd.noted() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'")
+        con.execute(f"CREATE TRIGGER noted AFTER UPDATE OR DELETE ON odd.{T} FOR EACH ROW EXECUTE FUNCTION odd.noted()")
+        con.execute(f"CREATE INDEX mine ON odd.{P} (url)")
+        con.execute("CREATE TABLE odd.others (i int)")
+        con.execute(f"CREATE PUBLICATION whole FOR TABLE odd.{T}, odd.{P}")
+        con.execute("CREATE ROLE a2a_reader")
+        con.execute(f"GRANT SELECT ON odd.{P} TO a2a_reader")
+        con.execute("ALTER ROLE a2a_reader SET default_transaction_isolation = 'serializable'")
+        con.execute(f"COMMENT ON TABLE odd.{T} IS 'ours'")
+    result, findings = judged(server, schema)
+    assert (result.exit_code, codes(result)) == (0, set()), [f for f in findings if f.severity != "info"]
+    assert {"A2A-F12", "A2A-F16", "A2A-S01", "A2A-S04", "A2A-S05", "A2A-S06"} <= result.codes()
+
+
+def test_a_store_whose_schema_has_capitals(server: Server) -> None:
+    written(server, "v4", "OddSchema")
+    result, findings = judged(server, "OddSchema")
+    assert codes(result) == set(), findings
+
+
+# ---- every shape, every query ----------------------------------------------------------------------------------------
+
+
+# Every query ran on every generation's shape above; what differs where nothing is in it shows on these.
+@pytest.mark.parametrize("base", ["first", "legacy", "push", "v4"])
+def test_every_query_works_on_the_empty_shape(server: Server, base: str) -> None:
+    schema = f"empty_{base}"
+    written(server, base, schema, tasks=0)
+    with server.connect(DATABASE) as con:
+        con.execute(f"TRUNCATE {schema}.{T}, {schema}.{P}")
+    with open_store(server.uri(DATABASE), schema=schema) as store:
+        result = audit(store, as_of=AS_OF, policy=POLICY)
+        for name in store.views.names():
+            store.view(name)
+        for name in ("a2a_startup", "a2a_provenance", "a2a_callbacks"):
+            store.con.execute(queries.figure(name).sql)
+    assert result.exit_code == 3
+    assert "there was no evidence to check" in " ".join(result.reasons)
+    for ended in result.results:
+        assert ended.outcome is not Outcome.COULD_NOT_RUN, (ended.code, ended.reason)
+        if ended.outcome is Outcome.NOT_APPLICABLE:
+            assert ended.reason.startswith(("needs ", "not for ")), (ended.code, ended.reason)
+
+
+def test_a_store_is_judged_alike_with_its_views_planned_anew(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    written(server, "v4", "twice")
+    with server.connect(DATABASE) as con:
+        for fault in batches()[0]:
+            fault.apply(con, "twice")
+    said = []
+    for most in (warehouse.SMALL_BYTES, -1):
+        monkeypatch.setattr(warehouse, "SMALL_BYTES", most)
+        result, _ = judged(server, "twice")
+        said.append([(r.code, r.outcome, r.reason, r.examined, r.findings, r.samples) for r in result.results])
+    assert said[0] == said[1]
+
+
+# ---- stores that the vendor's own migration made ---------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def real(server: Server, samples: Path) -> Path:
+    folder = samples / "a2a"
+    if not folder.is_dir() or shutil.which("psql") is None:
+        pytest.skip(f"needs {folder} and psql")
+    with server.connect("postgres") as con:
+        con.execute("CREATE ROLE a2a_sdk")
+        con.execute("CREATE ROLE a2a_auditor")
+    for name in ("a2a_legacy", "a2a_v4"):
+        server.new(name)
+        dump = gzip.decompress((folder / f"{name}.sql.gz").read_bytes()).splitlines()
+        _psql(server, name, b"\n".join(line for line in dump if not line.startswith((b"\\restrict", b"\\unrestrict"))))
+    return folder
+
+
+def _psql(server: Server, database: str, script: bytes) -> None:
+    command = [shutil.which("psql") or "psql", "-q", "-v", "ON_ERROR_STOP=1", server.uri(database)]
+    subprocess.run(command, input=script, check=True, capture_output=True)
+
+
+def _failing(server: Server, database: str) -> tuple[set[str], set[str], str]:
+    """Rules of the start-up validation that fail, codes that are found, and what the store is."""
+    with open_store(server.uri(database), family="a2a") as store:
+        result = audit(store)
+        list(result.findings())
+        rules = store.view("startup_rules").fetchall()
+        return {rule for rule, _, holds in rules if not holds}, codes(result), store.name
+
+
+@pytest.mark.real_stores
+def test_start_up_verdicts_of_the_real_stores(server: Server, real: Path) -> None:
+    """The table of sheet section 2.4, as far as stores for it are here."""
+    seeded = {"S01", "S03", "S07"}  # put there on purpose
+    assert _failing(server, "a2a_legacy") == ({"B1", "B2"}, seeded, "a2a postgres foreign-key era")
+    assert _failing(server, "a2a_v4") == (set(), seeded | {"D02"}, "a2a postgres v4")
+
+    push_only = server.copy_of("a2a_legacy")
+    with server.connect(push_only) as con:
+        con.execute(f"ALTER TABLE {P} ADD COLUMN local_postgres_task boolean NOT NULL DEFAULT false")
+        con.execute(f"ALTER TABLE {P} DROP CONSTRAINT a2a_push_configs_task_fk")
+    rules, found, name = _failing(server, push_only)
+    assert (rules, found, name) == (set(), seeded | {"D02"}, "a2a postgres push-only")
+
+    migrated = server.copy_of("a2a_legacy")
+    _psql(server, migrated, (real / "task-aware-push-config-v4.sql").read_bytes())
+    assert _failing(server, migrated) == (set(), seeded | {"D02"}, "a2a postgres v4")
+
+    mixed = server.copy_of("a2a_v4")
+    with server.connect(mixed) as con:
+        con.execute(f"GRANT EXECUTE ON FUNCTION {CLEAN}() TO PUBLIC")
+        con.execute(f"COMMENT ON FUNCTION {LOCK}() IS 'task-aware-push-config-v3'")
+        con.execute(f"ALTER TABLE {T} DISABLE TRIGGER {LOCK}_trigger")
+        con.execute(f"DROP TRIGGER a2a_truncate_task_push_configs_trigger ON {T}")
+    rules, found, _ = _failing(server, mixed)
+    assert (rules, found - seeded) == ({"C2", "D1", "D4", "T1"}, {"D02", "F04", "M04", "F11", "M03"})
+
+    unequal = server.copy_of("a2a_v4")
+    with server.connect(unequal) as con:
+        ((text,),) = con.execute(f"SELECT pg_get_functiondef('{LOCK}()'::regprocedure)").fetchall()
+        con.execute(text.replace("'public.a2a_tasks'", '\'"public"."a2a_tasks"\'').encode())
+    rules, found, _ = _failing(server, unequal)
+    assert (rules, found - seeded) == (set(), {"D02", "L04"}), "accepted by the SDK, and broken"
+
+
+@pytest.mark.real_stores
+def test_no_secret_of_a_real_store_is_told(server: Server, real: Path) -> None:
+    pytest.importorskip("a2a.types.a2a_pb2", reason="needs a2a-sdk (extra test)")
+    from a2a.types import a2a_pb2
+
+    with server.connect("a2a_v4") as con:
+        rows = con.execute(f"SELECT config_proto, url FROM {P}").fetchall()
+    secrets = set()
+    for data, url in rows:
+        told = a2a_pb2.TaskPushNotificationConfig.FromString(data)
+        secrets |= {told.token, told.authentication.credentials, url.partition("://")[2].rpartition("@")[0]} - {""}
+    assert len(secrets) > 100
+    with open_store(server.uri("a2a_v4")) as store:
+        result = audit(store)
+        document = json.dumps(result.as_dict()) + json.dumps([vars(f) for f in result.findings()], default=str)
+        told = str(store.con.execute("FROM source.config_payloads").fetchall())
+    assert not [secret for secret in secrets if secret in document or secret in told]
+
+
+# Ids of the sheet that have no check file, each with the reason; docs/a2a.md tells the same.
+NOT_CHECKS = {
+    "G01": "a database without such a store is refused when it is opened",
+    "G08": "an older server is refused when it is connected to",
+    "D24": "row-level security that hides rows makes the checks over them could_not_run",
+}
+SHEET = {"G": 8, "M": 11, "F": 18, "L": 7, "D": 24, "S": 7}
+
+
+def test_every_check_of_the_sheet_exists_or_has_a_reason() -> None:
+    there = {c.code.removeprefix("A2A-") for c in catalogue() if c.family == "a2a"}
+    due = {f"{letter}{number:02}" for letter, last in SHEET.items() for number in range(1, last + 1)}
+    assert due - there == NOT_CHECKS.keys()
+    told = (Path(__file__).parent.parent / "docs" / "a2a.md").read_text(encoding="utf-8")
+    assert all(f"A2A-{code}" in told for code in NOT_CHECKS)
+
+
+def test_figures_over_tasks_work_for_these_stores_too(server: Server) -> None:
+    """Views that other families have under the same name have the same columns: pages show them all alike."""
+    with open_store(server.uri(DATABASE), schema="v4") as store:
+        audit(store, as_of=AS_OF, policy=POLICY)
+        for path in sorted((queries.root() / "figures").glob("*.sql")):
+            figure = queries.figure(path.stem)
+            if "audit.tasks" in figure.reads and all(
+                store.views.missing(relation) is None for relation in figure.reads
+            ):
+                store.con.execute(figure.sql, figure.bind({"as_of": AS_OF}))
+        (total,) = store.con.execute(
+            "SELECT count(*) FROM audit.tasks WHERE decodable AND class <> 'unknown'"
+        ).fetchone() or (0,)
+        assert total == 40
