@@ -489,7 +489,7 @@ def test_every_operation_once(verifiers, generation):
 
 
 @settings(
-    max_examples=2000 if FULL else 60,
+    max_examples=2000 if FULL else 30,
     deadline=None,
     derandomize=not FULL,
     database=None,

@@ -117,7 +117,7 @@ USAGE: list[tuple[str, tuple[str, ...], tuple[str, ...]]] = [
     ("no zone", ("audit", "STORE", "--as-of", "2026-03-01T00:00:00"), ("Expected a zone",)),
     ("no time", ("audit", "STORE", "--as-of", "yesterday"), ("--as-of yesterday", "Expected ISO 8601")),
     ("severity", ("audit", "STORE", "--fail-on", "awful"), ("'awful'", "critical, high, medium, low, info")),
-    ("family", ("audit", "STORE", "--family", "nope"), ("Family 'nope'", "This version reads: busbar")),
+    ("family", ("audit", "STORE", "--family", "nope"), ("Family 'nope'", "This version reads: a2a")),
     ("report without out", ("report", "STORE"), ("Missing option '--out'",)),
     ("unknown check", ("checks", "BUS-C99"), ("No check BUS-C99", "lists the codes")),
     ("unknown family", ("checks", "--family", "nope"), ("No check of family nope",)),

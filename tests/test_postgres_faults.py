@@ -161,7 +161,8 @@ def test_a_planted_fault_is_found_and_nothing_else(
 
 
 def _here() -> list[Check]:
-    return [check for check in catalogue() if any(scope.engine == "postgres" for scope in check.query.applies)]
+    every = [check for check in catalogue() if check.family == "busbar"]
+    return [check for check in every if any(scope.engine == "postgres" for scope in check.query.applies)]
 
 
 def test_every_check_that_applies_has_a_fault_and_a_control(bases: Path, server: Server, tmp_path: Path) -> None:

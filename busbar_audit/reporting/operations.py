@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from busbar_audit.reporting import a2a
 from busbar_audit.reporting.markup import Block, moment, number, text, utc
 from busbar_audit.reporting.sections import NAME, absent, as_of, joined, listed, name_of, shortened
 
@@ -29,6 +30,8 @@ def _since(seconds: Any, clock: int) -> str:
 
 def tasks(session: Session, limit: int) -> Block:
     """Tasks by state and age; those that wait for a person; work that nobody goes on with."""
+    if session.document["store"]["family"] == "a2a":
+        return a2a.overview(session, limit)
     if missing := absent(session, "tasks", "BUS-T14", "audit.tasks"):
         return missing
     clock = as_of(session)
