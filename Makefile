@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN     = $(VENV)/bin
 STAMP   = $(VENV)/.installed
+TOOLS   = $(VENV)/.tools
+PIP     = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
 
 .PHONY: help demo test test-full lint bench bench-postgres mutants docs clean
 help:
@@ -17,9 +19,12 @@ help:
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade -c constraints.txt pip
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[demo,test,lint]'
+	$(PIP) -e '.[test]'
 	@touch $(STAMP)
+
+$(TOOLS): $(STAMP)
+	$(PIP) -e '.[lint]'
+	@touch $(TOOLS)
 
 demo: $(STAMP)
 	$(BIN)/busbar-audit demo --out demo
@@ -30,7 +35,7 @@ test: $(STAMP)
 test-full: $(STAMP)
 	BUSBAR_AUDIT_FULL=1 $(BIN)/python -m pytest -n auto --dist worksteal -q
 
-lint: $(STAMP)
+lint: $(TOOLS)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

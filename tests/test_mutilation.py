@@ -60,8 +60,9 @@ def _cases() -> list[Any]:
     for at, fault in enumerate(FAULTS.values()):
         generations = sorted(fault.generations)
         for generation in generations if FULL else [generations[at % len(generations)]] if fault.name in chosen else []:
-            cases.append(pytest.param(fault.name, generation, id=f"{fault.name}-v{generation}"))
-    return cases
+            cases.append((generation, repr(dict(fault.needs)), fault.name))
+    # Side by side those that are planted in the same store: one worker then writes and audits it, not all of them.
+    return [pytest.param(name, number, id=f"{name}-v{number}") for number, _, name in sorted(cases)]
 
 
 @pytest.fixture(scope="session")

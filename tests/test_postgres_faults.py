@@ -75,6 +75,8 @@ def _cases() -> list[Any]:
         groups = [tuple(group.split()) for group in USUAL]
         # Every other generation in turn.
         cases = [(names, (known := _generations(names))[at % len(known)]) for at, names in enumerate(groups)]
+    # Side by side those of one store, so that one worker has it.
+    cases.sort(key=lambda case: (case[1], repr(_needs(case[0])), case[0]))
     return [pytest.param(names, generation, id=f"{'+'.join(names)}-v{generation}") for names, generation in cases]
 
 
