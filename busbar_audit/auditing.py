@@ -6,7 +6,6 @@ import time
 import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -171,6 +170,8 @@ class _Run:
     ) -> None:
         self.store, self.selected, self.values, self.say, self.fast = store, selected, values, say, fast
         self.accepted, self.witness = accepted, witness
+        # How many of the witness's marks are among the keys; None where keys were not looked at, and then nothing is witnessed.
+        self.marks_found: int | None = None
         self.sound = False
         self.tables = self._tables()
         self.not_loaded: dict[str, AuditError] = {}
@@ -202,22 +203,29 @@ class _Run:
 
     def _witnessed(self) -> None:
         """Fill what a witness says; without one the tables are empty and its checks do not apply."""
-        store, witness, found = self.store, self.witness, None
+        store, witness = self.store, self.witness
         if self.sound and witness is not None and "keys" in store.warehouse.loaded:
             # A table without these columns: what is said of it is said by others.
-            with suppress(duckdb.Error, AuditError):
+            try:
                 store.views.make("audit.identity_marks", self.values)
                 marks = {mark for (mark,) in store.con.execute(queries.figure("marks").sql).fetchall()}
                 witness.elsewhere(marks)
-                found = len(set(witness.content.marks) & marks)
-        fill_witness(store.warehouse, witness, found, int(store.source.taken_at.timestamp()))
+                self.marks_found = len(set(witness.content.marks) & marks)
+            except duckdb.InterruptException:
+                raise
+            except (duckdb.Error, AuditError):
+                self.marks_found = None
+        fill_witness(store.warehouse, witness, self.marks_found, int(store.source.taken_at.timestamp()))
 
     def advance(self, result: Result) -> Callable[[], bool] | None:
         """How to move the witness on, or None where this run may not."""
         witness = self.witness
         failed = any(r.outcome is Outcome.COULD_NOT_RUN for r in result.results)
-        replaced = any(r.code == "BUS-S16" and r.outcome is Outcome.FINDING for r in result.results)
-        if witness is None or failed or replaced or not self.store.views.has("audit.witnessed"):
+        if witness is None or failed or self.marks_found is None or not self.store.views.has("audit.witnessed"):
+            return None
+        # Asked of the store and not of the check, which may have been left out, or its finding accepted.
+        identity = self.store.con.execute(queries.figure("witness_identity").sql).fetchone()
+        if identity is None or identity[0]:
             return None
         rows = self.store.con.execute(queries.figure("proven_chains").sql).fetchall()
         proven = {(population, scope): now for population, scope, now in rows}

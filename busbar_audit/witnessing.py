@@ -8,9 +8,10 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from busbar_audit.errors import WitnessError
+from busbar_audit.errors import UsageError, WitnessError
 from busbar_audit.result import Result
 from busbar_audit.store import Store
+from busbar_audit.stores import busbar
 from busbar_audit.warehouse import Warehouse
 from busbar_audit.witness import FILE_COLUMNS, LINE_COLUMNS, Witness, file_name
 
@@ -26,8 +27,15 @@ def open_witness(
 
     Raises
     ------
+    UsageError : the store is of a family without chains, so there is nothing to witness.
     WitnessError : the folder cannot be used, or another run has the witness.
     """
+    if store.family != busbar.NAME:
+        raise UsageError(
+            f"--witness with {store.name}.",
+            "A witness is of hash chains, which busbar stores have.",
+            "Leave --witness out, or name the store with --family busbar.",
+        )
     named = earlier is not None and file_name(store.location) in _named(Path(earlier))
     return Witness(Path(directory), store.location, named_before=named)
 

@@ -20,11 +20,13 @@ from support_audit import AS_OF, built, copied
 
 from busbar_audit import witness as files
 from busbar_audit.auditing import audit
-from busbar_audit.errors import WitnessError
+from busbar_audit.errors import UsageError, WitnessError
 from busbar_audit.findings import Outcome
+from busbar_audit.policy import Acceptance, Policy
 from busbar_audit.reporting.schema import validate
 from busbar_audit.store import open_store
 from busbar_audit.synth import records
+from busbar_audit.synth.maka import write_maka
 from busbar_audit.witness import Adoption, Content, Line
 from busbar_audit.witnessing import adopt, open_witness
 
@@ -371,6 +373,33 @@ def test_a_run_that_looked_at_less_never_witnesses_more(
     after = Run(path, folder, only=only)
     witnessed = set(files.read(after.file).lines) if after.file.exists() else set()
     assert witnessed <= set(after.chains)
+
+
+@pytest.mark.parametrize("how", ["left out", "accepted"])
+def test_another_store_is_not_witnessed_though_the_check_says_nothing(
+    store: Path, folder: Path, bases: Path, generation: int, how: str
+) -> None:
+    before = Run(store, folder).lines
+    shutil.copy(built(bases, generation, {"seed": 77}), store)
+    change(store, lambda con: con.execute("UPDATE keys SET created_at = created_at - 5"))
+    let_be = Policy(accepted=(Acceptance("BUS-S16", None, "", "seen"),))
+    after = Run(store, folder, **({"skip": ["BUS-S16"], "only": ()} if how == "left out" else {"policy": let_be}))
+    assert after.outcomes.get("BUS-S16") is (None if how == "left out" else Outcome.PASS)
+    assert (after.advanced, files.read(after.file).lines) == (False, before)
+
+
+def test_a_place_is_not_witnessed_anew_where_keys_were_not_looked_at(store: Path, folder: Path, tmp_path: Path) -> None:
+    Run(store, folder)
+    after = Run(copied(store, tmp_path / "moved.db"), folder, only=["BUS-C01", "BUS-C02"])
+    assert (after.advanced, after.file.exists()) == (False, False)
+
+
+def test_a_store_without_chains_has_no_witness(folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "runtime.sqlite"
+    write_maka(path)
+    with open_store(path) as opened, pytest.raises(UsageError, match="A witness is of hash chains"):
+        open_witness(folder, opened)
+    assert not folder.exists()
 
 
 def test_one_run_at_a_time(store: Path, folder: Path) -> None:
