@@ -59,7 +59,8 @@ class Views:
         self._made: set[str] = set()
         self._known: dict[str, frozenset[str]] = {}
         for macro in sorted((queries.root() / "macros").glob("*.sql")):
-            con.execute(macro.read_text(encoding="utf-8"))
+            for statement in queries.statements(macro.read_text(encoding="utf-8")):
+                con.execute(statement)
 
     def names(self) -> list[str]:
         """Names of all views that this store can have, without the schema."""
@@ -119,7 +120,8 @@ class Views:
                 self.make(needed, values)
         kept = self._small() or any(part.header["kind"] == "table" for part in parts)
         body = "\nUNION ALL BY NAME\n".join(f"({part.sql}\n)" for part in parts)
-        self._con.execute(f"CREATE {'TABLE' if kept else 'VIEW'} audit.{name} AS {body}", parts[0].bind(values))
+        (statement,) = queries.statements(f"CREATE {'TABLE' if kept else 'VIEW'} audit.{name} AS {body}")
+        self._con.execute(statement, parts[0].bind(values))
         self._made.add(name)
 
     def has(self, relation: str) -> bool:

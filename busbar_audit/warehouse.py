@@ -28,8 +28,8 @@ BATCH_BYTES = 64 << 20
 SMALL_BYTES = 8 << 20
 # A value this wide is rare. Reading JSON of it takes some forty times its size for a moment, counted against the limit.
 _WIDE, _WIDE_FACTOR, _MOST = 4 << 20, 50, 4 << 30
-# From so many rows on a detour by Arrow is faster than one statement a row.
-_MANY = 200
+# Up to so many rows go in as lists bound to one statement; more take a detour by Arrow, whose import alone costs more.
+_FEW = 2000
 # Rows that Python makes are put in so many at a time, so that a large store needs no more memory than a small one.
 _AT_ONCE = 20_000
 _TYPES = {"text": "VARCHAR", "integer": "BIGINT", "blob": "BLOB", "real": "DOUBLE"}
@@ -88,7 +88,8 @@ class Warehouse:
         self.con = duckdb.connect(
             config={
                 "memory_limit": f"{memory}B",
-                "threads": threads,
+                # Of a small store a second thread is only waited for; `_grown` lets more in.
+                "threads": 1,
                 "temp_directory": str(directory / "spill"),
                 "preserve_insertion_order": False,
                 "autoinstall_known_extensions": False,
@@ -107,7 +108,7 @@ class Warehouse:
             "CREATE TABLE raw.rejects (table_name VARCHAR, row_key VARCHAR, column_name VARCHAR, reason VARCHAR)"
         )
         self.loaded: dict[str, Loaded] = {}
-        self._bytes = 0
+        self._bytes, self._threads = 0, threads
         self._memory = self._limit = memory
 
     @property
@@ -129,18 +130,17 @@ class Warehouse:
         self.con.execute(f"CREATE OR REPLACE TABLE {relation} ({declared})")
         arriving = iter(rows)
         while data := [tuple(row) for row in islice(arriving, _AT_ONCE)]:
-            self._put(relation, [name for name, _ in columns], data)
+            self._put(relation, columns, data)
 
-    def _put(self, relation: str, names: Sequence[str], data: Sequence[tuple[Any, ...]]) -> None:
-        if len(data) > _MANY:
-            columns = zip(*data, strict=True)
-            arrived = pa.table({name: list(column) for name, column in zip(names, columns, strict=True)})
+    def _put(self, relation: str, columns: Sequence[tuple[str, str]], data: Sequence[tuple[Any, ...]]) -> None:
+        values = [list(column) for column in zip(*data, strict=True)]
+        if len(data) > _FEW:
+            arrived = pa.table({name: column for (name, _), column in zip(columns, values, strict=True)})
             self.con.register("arriving", arrived)
             self.con.execute(f"INSERT INTO {relation} SELECT * FROM arriving")  # noqa: S608 - names are ours
             self.con.unregister("arriving")
         else:
-            marks = ", ".join(f"({', '.join('?' * len(names))})" for _ in data)
-            self.con.execute(f"INSERT INTO {relation} VALUES {marks}", [v for row in data for v in row])  # noqa: S608
+            self.con.execute(f"INSERT INTO {relation} {_side_by_side(columns)}", values)
 
     def load(self, snapshot: Path, table: SourceTable) -> Loaded:
         """Load one table of a finished SQLite copy into ``raw``, exactly, and count it against the copy.
@@ -172,9 +172,9 @@ class Warehouse:
         except duckdb.CatalogException as error:
             raise WarehouseError(f"Table {table.name} cannot be loaded: {error}.") from error
         self._make_room(widest or 0)
-        self._bytes += count * (widest or 0)
+        self._grown(count * (widest or 0))
         if count:
-            self._copy(snapshot, table, max(1, min(65536, BATCH_BYTES // max(1, widest or 1))))
+            self._copy(snapshot, table, count, max(1, widest or 1))
         target = f"raw.{quoted(table.name)}"
         loaded, rejected = self.con.execute(
             f"SELECT count(*), count(*) FILTER (_rejected) FROM {target}"  # noqa: S608 - quoted name
@@ -188,6 +188,12 @@ class Warehouse:
         if rejected:
             self._explain(snapshot, table)
         return Loaded(table.name, loaded, rejected, time.perf_counter() - started)
+
+    def _grown(self, more: int) -> None:
+        was_small = self.small
+        self._bytes += more
+        if was_small and not self.small:
+            self.con.execute(f"SET threads = {self._threads}")
 
     def _make_room(self, widest: int) -> None:
         """Raise the limit for a store with a very wide row, so that one row does not keep the others from being checked."""
@@ -223,7 +229,7 @@ class Warehouse:
             finally:
                 self.con.unregister("arriving")
             loaded += batch.num_rows
-            self._bytes += batch.nbytes
+            self._grown(batch.nbytes)
         if loaded != count:
             raise WarehouseError(
                 f"Table {table.name}: {loaded} rows loaded, {count} counted in the same snapshot.",
@@ -233,8 +239,31 @@ class Warehouse:
         self.loaded[table.name] = Loaded(table.name, loaded, 0, time.perf_counter() - started)
         return self.loaded[table.name]
 
-    def _copy(self, snapshot: Path, table: SourceTable, batch_rows: int) -> None:
-        # Imported here: it costs 0.1 s that `checks` and `--help` need not pay.
+    def _copy(self, snapshot: Path, table: SourceTable, count: int, widest: int) -> None:
+        if count > _FEW or count * widest > SMALL_BYTES:
+            self._copy_stream(snapshot, table, max(1, min(65536, BATCH_BYTES // widest)))
+        else:
+            self._copy_lists(snapshot, table)
+
+    def _copy_lists(self, snapshot: Path, table: SourceTable) -> None:
+        with closing(read_only(snapshot)) as con:
+            try:
+                rows = con.execute(_select_sql(table)).fetchall()
+            except sqlite3.DatabaseError as error:
+                raise WarehouseError(f"Table {table.name} of the copy cannot be loaded: {error}.") from error
+        kinds = {"integer": "BIGINT", "real": "DOUBLE"}
+        columns = [("_row", "BIGINT"), ("_is", "BIGINT"), *((c.name, kinds.get(c.kind, "BLOB")) for c in table.columns)]
+        try:
+            self.con.execute(
+                _insert_sql(table, f"({_side_by_side(columns)})"), [list(column) for column in zip(*rows, strict=True)]
+            )
+        except duckdb.InterruptException:
+            raise
+        except duckdb.Error as error:
+            raise WarehouseError(f"Table {table.name} of the copy cannot be loaded: {error}.") from error
+
+    def _copy_stream(self, snapshot: Path, table: SourceTable, batch_rows: int) -> None:
+        # Imported here: it costs 0.5 s, pandas included, that a small store need not pay.
         import adbc_driver_sqlite.dbapi as adbc
 
         with (
@@ -245,7 +274,7 @@ class Warehouse:
                 cursor.execute(_select_sql(table))
                 reader = cursor.fetch_record_batch()
                 self.con.register("arriving", reader)
-                self.con.execute(_insert_sql(table))
+                self.con.execute(_insert_sql(table, "arriving"))
             except duckdb.InterruptException:
                 raise
             except (adbc.Error, duckdb.Error, pa.ArrowException) as error:
@@ -315,7 +344,12 @@ def _select_sql(table: SourceTable) -> str:
     return f"SELECT {', '.join(parts)} FROM {quoted(table.name)}"  # noqa: S608
 
 
-def _insert_sql(table: SourceTable) -> str:
+def _side_by_side(columns: Sequence[tuple[str, str]]) -> str:
+    """A SELECT of one list a column, bound by position: its rows are those of the lists side by side."""
+    return "SELECT " + ", ".join(f"unnest(CAST(? AS {kind}[])) AS {quoted(name)}" for name, kind in columns)
+
+
+def _insert_sql(table: SourceTable, arriving: str) -> str:
     inner, lost, null = [], [], len(table.columns)
     for n, column in enumerate(table.columns):
         name, right = quoted(column.name), f"(_is & {1 << n}) <> 0"
@@ -334,7 +368,7 @@ def _insert_sql(table: SourceTable) -> str:
     names = ", ".join(quoted(column.name) for column in table.columns)
     return (
         f"INSERT INTO raw.{quoted(table.name)} SELECT _row, {' OR '.join(lost)}, {names} "  # noqa: S608
-        f"FROM (SELECT _row, _is, {', '.join(inner)} FROM arriving)"
+        f"FROM (SELECT _row, _is, {', '.join(inner)} FROM {arriving})"
     )
 
 
