@@ -132,7 +132,7 @@ class Warehouse:
         while data := [tuple(row) for row in islice(arriving, _AT_ONCE)]:
             self._put(relation, columns, data)
 
-    def _put(self, relation: str, columns: Sequence[tuple[str, str]], data: Sequence[tuple[Any, ...]]) -> None:
+    def _put(self, relation: str, columns: Sequence[tuple[str, str]], data: Sequence[Sequence[Any]]) -> None:
         values = [list(column) for column in zip(*data, strict=True)]
         if len(data) > _FEW:
             arrived = pa.table({name: column for (name, _), column in zip(columns, values, strict=True)})
@@ -246,17 +246,23 @@ class Warehouse:
             self._copy_lists(snapshot, table)
 
     def _copy_lists(self, snapshot: Path, table: SourceTable) -> None:
+        told = ", ".join(f"typeof({quoted(c.name)}), {quoted(c.name)}" for c in table.columns)
+        rows: list[list[Any]] = []
         with closing(read_only(snapshot)) as con:
             try:
-                rows = con.execute(_select_sql(table)).fetchall()
+                for number, *pairs in con.execute(f"SELECT {_row_sql(table)}, {told} FROM {quoted(table.name)}"):  # noqa: S608
+                    rejected, values = False, []
+                    for column, kind, value in zip(table.columns, pairs[::2], pairs[1::2], strict=True):
+                        wrong = bool(_reason(column, kind.decode(), value))
+                        rejected = rejected or wrong
+                        plain = value.decode() if column.kind == "text" and value is not None and not wrong else value
+                        values.append(None if wrong else plain)
+                    rows.append([number, rejected, *values])
             except sqlite3.DatabaseError as error:
                 raise WarehouseError(f"Table {table.name} of the copy cannot be loaded: {error}.") from error
-        kinds = {"integer": "BIGINT", "real": "DOUBLE"}
-        columns = [("_row", "BIGINT"), ("_is", "BIGINT"), *((c.name, kinds.get(c.kind, "BLOB")) for c in table.columns)]
+        columns = [("_row", "BIGINT"), ("_rejected", "BOOLEAN"), *((c.name, _TYPES[c.kind]) for c in table.columns)]
         try:
-            self.con.execute(
-                _insert_sql(table, f"({_side_by_side(columns)})"), [list(column) for column in zip(*rows, strict=True)]
-            )
+            self._put(f"raw.{quoted(table.name)}", columns, rows)
         except duckdb.InterruptException:
             raise
         except duckdb.Error as error:
@@ -274,7 +280,7 @@ class Warehouse:
                 cursor.execute(_select_sql(table))
                 reader = cursor.fetch_record_batch()
                 self.con.register("arriving", reader)
-                self.con.execute(_insert_sql(table, "arriving"))
+                self.con.execute(_insert_sql(table))
             except duckdb.InterruptException:
                 raise
             except (adbc.Error, duckdb.Error, pa.ArrowException) as error:
@@ -349,7 +355,7 @@ def _side_by_side(columns: Sequence[tuple[str, str]]) -> str:
     return "SELECT " + ", ".join(f"unnest(CAST(? AS {kind}[])) AS {quoted(name)}" for name, kind in columns)
 
 
-def _insert_sql(table: SourceTable, arriving: str) -> str:
+def _insert_sql(table: SourceTable) -> str:
     inner, lost, null = [], [], len(table.columns)
     for n, column in enumerate(table.columns):
         name, right = quoted(column.name), f"(_is & {1 << n}) <> 0"
@@ -368,7 +374,7 @@ def _insert_sql(table: SourceTable, arriving: str) -> str:
     names = ", ".join(quoted(column.name) for column in table.columns)
     return (
         f"INSERT INTO raw.{quoted(table.name)} SELECT _row, {' OR '.join(lost)}, {names} "  # noqa: S608
-        f"FROM (SELECT _row, _is, {', '.join(inner)} FROM {arriving})"
+        f"FROM (SELECT _row, _is, {', '.join(inner)} FROM arriving)"
     )
 
 
