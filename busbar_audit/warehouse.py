@@ -16,12 +16,14 @@ from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
-import pyarrow as pa
 
 from busbar_audit.errors import WarehouseError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 BATCH_BYTES = 64 << 20
 # Of so little, each view may be kept as a table.
@@ -135,6 +137,8 @@ class Warehouse:
     def _put(self, relation: str, columns: Sequence[tuple[str, str]], data: Sequence[Sequence[Any]]) -> None:
         values = [list(column) for column in zip(*data, strict=True)]
         if len(data) > _FEW:
+            import pyarrow as pa
+
             arrived = pa.table({name: column for (name, _), column in zip(columns, values, strict=True)})
             self.con.register("arriving", arrived)
             self.con.execute(f"INSERT INTO {relation} SELECT * FROM arriving")  # noqa: S608 - names are ours
@@ -271,6 +275,7 @@ class Warehouse:
     def _copy_stream(self, snapshot: Path, table: SourceTable, batch_rows: int) -> None:
         # Imported here: it costs 0.5 s, pandas included, that a small store need not pay.
         import adbc_driver_sqlite.dbapi as adbc
+        import pyarrow as pa
 
         with (
             adbc.connect(f"{snapshot.absolute().as_uri()}?mode=ro") as source,
