@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import duckdb
@@ -52,15 +53,15 @@ class Views:
         self._counts: dict[str, int] = {}
         self._tables = frozenset(tables)
         self._files: dict[str, list[Query]] = defaultdict(list)
-        for path in sorted((queries.root() / "views" / family).glob("*.sql")):
-            query = queries.load(path, keys=_KEYS, optional=("params",))
+        for query in _of_family(family):
             if query.covers(family, engine, generation):
                 self._files[query.header["view"]].append(query)
         self._made: set[str] = set()
         self._known: dict[str, frozenset[str]] = {}
-        for macro in sorted((queries.root() / "macros").glob("*.sql")):
-            for statement in queries.statements(macro.read_text(encoding="utf-8")):
-                con.execute(statement)
+        self._missing: dict[str, str | None] = {}
+        self._usable: dict[str, list[Query]] = {}
+        for statement in _macros():
+            con.execute(statement)
 
     def names(self) -> list[str]:
         """Names of all views that this store can have, without the schema."""
@@ -91,6 +92,11 @@ class Views:
 
     def missing(self, relation: str) -> str | None:
         """Why a relation cannot be had of this store, or None."""
+        if relation not in self._missing:
+            self._missing[relation] = self._lacking(relation)
+        return self._missing[relation]
+
+    def _lacking(self, relation: str) -> str | None:
         schema, _, name = relation.partition(".")
         if schema == "raw" and name != "rejects" and name not in self._tables:
             return f"the store has no table {name}"
@@ -136,8 +142,22 @@ class Views:
         return self._counts[relation]
 
     def _parts(self, name: str) -> list[Query]:
-        return [
-            query
-            for query in self._files.get(name, [])
-            if all(self.missing(relation) is None for relation in query.reads)
-        ]
+        if name not in self._usable:
+            self._usable[name] = [
+                query
+                for query in self._files.get(name, [])
+                if all(self.missing(relation) is None for relation in query.reads)
+            ]
+        return self._usable[name]
+
+
+@cache
+def _of_family(family: str) -> tuple[Query, ...]:
+    paths = sorted((queries.root() / "views" / family).glob("*.sql"))
+    return tuple(queries.load(path, keys=_KEYS, optional=("params",)) for path in paths)
+
+
+@cache
+def _macros() -> tuple[duckdb.Statement, ...]:
+    texts = (path.read_text(encoding="utf-8") for path in sorted((queries.root() / "macros").glob("*.sql")))
+    return tuple(statement for text in texts for statement in queries.statements(text))
