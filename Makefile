@@ -6,13 +6,14 @@ STAMP   = $(VENV)/.installed
 TOOLS   = $(VENV)/.tools
 PIP     = $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help demo test test-full lint bench bench-postgres mutants docs clean
+.PHONY: help demo test test-full lint bench bench-small bench-postgres mutants docs clean
 help:
 	@echo "make demo       sample stores, audited and reported; prints where to look"
 	@echo "make test       the whole suite"
 	@echo "make test-full  the suite over every generation"
 	@echo "make lint       ruff, mypy, import contract"
 	@echo "make bench      speed and memory, as ratios against a plain loop"
+	@echo "make bench-small   one audit of a small store"
 	@echo "make bench-postgres  on PostgreSQL, against COPY of the same tables"
 	@echo "make mutants    breaks the verifiers on purpose; every mutant must turn a test red"
 	@echo "make docs       regenerates the check catalogue"
@@ -43,6 +44,9 @@ lint: $(TOOLS)
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks
+
+bench-small: $(STAMP)
+	$(BIN)/python -m benchmarks.small
 
 bench-postgres: $(STAMP)
 	$(BIN)/python -m benchmarks.postgres
