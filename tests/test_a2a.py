@@ -295,9 +295,9 @@ def test_every_query_works_on_the_empty_shape(server: Server, base: str) -> None
     with server.connect(DATABASE) as con:
         con.execute(f"TRUNCATE {schema}.{T}, {schema}.{P}")
     with open_store(server.uri(DATABASE), schema=schema) as store:
-        result = audit(store, as_of=AS_OF, policy=POLICY)
         for name in store.views.names():
             store.view(name)
+        result = audit(store, as_of=AS_OF, policy=POLICY)
         shown = Session(result.as_dict(), store.con, result=result).tasks()
         assert "Rules by which the newest SDK accepts" in shown.html
         assert "No callback is stored." in shown.html
