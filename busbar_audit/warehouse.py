@@ -28,6 +28,14 @@ if TYPE_CHECKING:
 BATCH_BYTES = 64 << 20
 # Of so little, each view may be kept as a table.
 SMALL_BYTES = 8 << 20
+# Of so little, a statement takes longer to plan than to run. Only those passes of DuckDB's planner stay that move, merge or
+# simplify terms, so that a statement means the same to a small and a large store; the others speed up much data alone.
+_LITTLE = 1 << 20
+_PASSES = frozenset(
+    {"filter_pushdown", "filter_pullup", "cte_filter_pusher", "reorder_filter", "expression_rewriter", "deliminator"}
+    | {"projection_pullup", "projection_placement", "unused_columns", "cte_inlining", "unnest_rewriter"}
+    | {"common_subexpressions", "statistics_propagation"}
+)
 # A value this wide is rare. Reading JSON of it takes some forty times its size for a moment, counted against the limit.
 _WIDE, _WIDE_FACTOR, _MOST = 4 << 20, 50, 4 << 30
 # Up to so many rows go in as lists bound to one statement; more take a detour by Arrow, whose import alone costs more.
@@ -36,6 +44,12 @@ _FEW = 2000
 _AT_ONCE = 20_000
 _TYPES = {"text": "VARCHAR", "integer": "BIGINT", "blob": "BLOB", "real": "DOUBLE"}
 _ROWIDS = ("rowid", "_rowid_", "oid")
+
+
+def _dispensable(con: duckdb.DuckDBPyConnection) -> str:
+    """The planner's passes that a small store does not need, separated by commas."""
+    known = con.execute("SELECT name FROM duckdb_optimizers() ORDER BY name").fetchall()
+    return ",".join(name for (name,) in known if name not in _PASSES)
 
 
 def quoted(name: str) -> str:
@@ -104,6 +118,7 @@ class Warehouse:
         self.con.execute("USE warehouse")
         self.con.execute("PRAGMA disable_checkpoint_on_shutdown")
         self.con.execute("SET force_compression = 'uncompressed'")
+        self.con.execute(f"SET disabled_optimizers = '{_dispensable(self.con)}'")
         for schema in ("raw", "source", "expected", "audit", "findings"):
             self.con.execute(f"CREATE SCHEMA {schema}")
         self.con.execute(
@@ -194,9 +209,10 @@ class Warehouse:
         return Loaded(table.name, loaded, rejected, time.perf_counter() - started)
 
     def _grown(self, more: int) -> None:
-        was_small = self.small
-        self._bytes += more
-        if was_small and not self.small:
+        before, self._bytes = self._bytes, self._bytes + more
+        if before <= _LITTLE < self._bytes:
+            self.con.execute("RESET disabled_optimizers")
+        if before <= SMALL_BYTES < self._bytes:
             self.con.execute(f"SET threads = {self._threads}")
 
     def _make_room(self, widest: int) -> None:
