@@ -25,11 +25,10 @@ _HOUR, _DAY = 3600, 86400
 # What a purge can take. The admin audit and the denylist are not among them: nothing may ever take these.
 KEPT = ("tasks", "calls", "windows", "metering", "tokens", "demotions")
 _KEYS = {
-    "": {"expect_empty", "gateway", "retention", "receipt", "hold", "accept", "a2a"},
+    "": {"expect_empty", "gateway", "retention", "hold", "accept", "a2a"},
     "a2a": {"helpers", "runtime_role"},
     "gateway": {"pools", "servers"},
     "retention": set(KEPT),
-    "receipt": {"of", "at", "cutoff", "count"},
     "hold": {"of", "place", "reason", "since", "until"},
     "accept": {"code", "subject", "place", "reason", "until"},
 }
@@ -55,19 +54,6 @@ class Acceptance:
 
 
 @dataclass(frozen=True)
-class Receipt:
-    """A purge that was carried out: what of, when, with which cutoff, and how many rows it said it had deleted.
-
-    at, cutoff : unix seconds. count : of chained records, tasks, windows and so on; None where nobody counted.
-    """
-
-    of: str
-    at: int
-    cutoff: int
-    count: int | None = None
-
-
-@dataclass(frozen=True)
 class Hold:
     """Something that no purge may take for now: a task, or the calls of a principal.
 
@@ -86,15 +72,14 @@ class Policy:
     """A policy as read.
 
     pools, servers : of the gateway's configuration; None where it is not told. cutoffs : by what is kept, unix seconds,
-    or an age in seconds as a negative number. receipts, holds : of purges. helpers : fingerprints of reviewed helper bodies of an A2A store.
-    runtime_role : the role its service uses. sha256 : of the file.
+    or an age in seconds as a negative number. holds : what no purge may take. helpers : fingerprints of
+    reviewed helper bodies of an A2A store. runtime_role : the role its service uses. sha256 : of the file.
     """
 
     expect_empty: bool = False
     pools: tuple[str, ...] | None = None
     servers: tuple[str, ...] | None = None
     cutoffs: Mapping[str, int] = field(default_factory=dict)
-    receipts: tuple[Receipt, ...] = ()
     holds: tuple[Hold, ...] = ()
     helpers: tuple[str, ...] = ()
     runtime_role: str | None = None
@@ -115,12 +100,6 @@ class Policy:
         cutoffs = self.cutoffs_at(as_of)
         if "tasks" in cutoffs:
             values["cutoff"] = cutoffs["tasks"]
-        if cutoffs:
-            values["retention"] = True
-        if self.receipts:
-            values["receipts"] = True
-        if self.holds:
-            values["holds"] = True
         return values
 
     def cutoffs_at(self, as_of: int) -> dict[str, int]:
@@ -158,7 +137,6 @@ def read_policy(path: str | os.PathLike[str]) -> Policy:
         _names(name, gateway, "pools"),
         _names(name, gateway, "servers"),
         {key: _cutoff(name, f"retention.{key}", value) for key, value in retention.items()},
-        receipts=tuple(_receipt(name, each) for each in _list(name, told, "receipt")),
         holds=tuple(_hold(name, each) for each in _list(name, told, "hold")),
         helpers=_digests(name, a2a),
         runtime_role=_role(name, a2a),
@@ -250,14 +228,6 @@ def _time(name: str, key: str, value: Any) -> int:
     if moment is None or moment < 0:
         raise _wrong(name, key, "a date, or a time with its zone such as 2026-01-01T00:00:00Z")
     return moment
-
-
-def _receipt(name: str, told: Mapping[str, Any]) -> Receipt:
-    of, count = _of(name, "receipt", told), told.get("count")
-    if count is not None and (type(count) is not int or count < 0):
-        raise _wrong(name, "receipt.count", "a number of rows")
-    at, cutoff = (_time(name, f"receipt.{key}", told.get(key)) for key in ("at", "cutoff"))
-    return Receipt(of, at, cutoff, count)
 
 
 def _hold(name: str, told: Mapping[str, Any]) -> Hold:

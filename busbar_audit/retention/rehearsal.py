@@ -60,6 +60,7 @@ class SqliteCopy:
         connection.execute("PRAGMA recursive_triggers = OFF")
         self.connection = connection
         self._keys: dict[str, str] = {}
+        self._before: dict[str, set[Key]] = {}
 
     @classmethod
     def of(cls, snapshot: Path, place: Path) -> SqliteCopy:
@@ -74,40 +75,40 @@ class SqliteCopy:
         return cls(target)
 
     def tables(self) -> Sequence[str]:
-        rows = self.connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+        """Every table of the copy."""
+        rows = self.connection.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+        )
         return [name for (name,) in rows]
 
     def keys(self, table: str) -> set[Key]:
+        """Primary keys of all rows of a table."""
         if table not in self._keys:
-            columns = self.connection.execute("SELECT name, pk FROM pragma_table_info(?) ORDER BY pk", (table,)).fetchall()
+            columns = self.connection.execute(
+                "SELECT name, pk FROM pragma_table_info(?) ORDER BY pk", (table,)
+            ).fetchall()
             key = [name for name, place in columns if place] or ["rowid"]
             names = ", ".join('"' + name.replace('"', '""') + '"' if name != "rowid" else name for name in key)
             self._keys[table] = f'SELECT {names} FROM "{table}"'  # noqa: S608 - quoted names
         return {_texts(row) for row in self.connection.execute(self._keys[table])}
 
     def purge(self, verb: Verb, values: Mapping[str, Any]) -> Taken:
-        # Only what has fewer rows afterwards lost any: counting is cheaper than to compare every table.
-        before = {table: self.keys(table) for table in self.tables()}
-        bound = _within(values)
+        """Run a verb in a transaction that is rolled back."""
+        # Every purge is taken back, so what was there before the first one is there before each.
+        self._before = self._before or {table: self.keys(table) for table in self.tables()}
+        bound, changes = _within(values), self.connection.total_changes
         self.connection.execute("BEGIN IMMEDIATE")
         try:
             started = time.perf_counter()
             for query in verb.purges:
                 self.connection.execute(query.sql, {p.name: bound[p.name] for p in query.parameters})
             seconds = time.perf_counter() - started
-            taken = {table: rows - self.keys(table) for table, rows in before.items()}
+            # Rows that a trigger or a foreign key deletes are counted in this number, too.
+            changed = self.connection.total_changes > changes
+            taken = {table: rows - self.keys(table) for table, rows in self._before.items()} if changed else {}
         finally:
             self.connection.execute("ROLLBACK")
         return Taken({table: rows for table, rows in taken.items() if rows}, seconds)
-
-    def log_bytes(self, verb: Verb, values: Mapping[str, Any], place: Path) -> int:
-        """Bytes of write-ahead log a verb writes when it is committed; the copy is spent then."""
-        bound = _within(values)
-        self.connection.execute("BEGIN IMMEDIATE")
-        for query in verb.purges:
-            self.connection.execute(query.sql, {p.name: bound[p.name] for p in query.parameters})
-        self.connection.execute("COMMIT")
-        return Path(f"{place}-wal").stat().st_size
 
 
 class PostgresCopy:
@@ -118,13 +119,16 @@ class PostgresCopy:
         self._keys: dict[str, sql.Composed] = {}
 
     def tables(self) -> Sequence[str]:
+        """Every table of the copy."""
         rows = self.connection.execute(
-            "SELECT relname FROM pg_catalog.pg_class WHERE relnamespace = to_regnamespace(%s) AND relkind IN ('r', 'p') ORDER BY 1",
+            "SELECT relname FROM pg_catalog.pg_class WHERE relnamespace = to_regnamespace(%s) AND relkind IN ('r', 'p') "
+            "ORDER BY 1",
             (sql.Identifier(self.schema).as_string(self.connection),),
         )
         return [name for (name,) in rows.fetchall()]
 
     def keys(self, table: str) -> set[Key]:
+        """Primary keys of all rows of a table."""
         if table not in self._keys:
             rows = self.connection.execute(
                 "SELECT a.attname FROM pg_catalog.pg_index i CROSS JOIN unnest(i.indkey) WITH ORDINALITY AS k(number, place) "
@@ -132,27 +136,34 @@ class PostgresCopy:
                 "WHERE i.indisprimary AND i.indrelid = %s::regclass ORDER BY k.place",
                 (sql.Identifier(self.schema, table).as_string(self.connection),),
             ).fetchall()
-            names = [sql.Identifier(name) for (name,) in rows] or [sql.SQL("ctid::text")]
+            names: list[sql.Composable] = [sql.Identifier(name) for (name,) in rows] or [sql.SQL("ctid::text")]
             self._keys[table] = sql.SQL("SELECT {} FROM {}").format(
                 sql.SQL(", ").join(names), sql.Identifier(self.schema, table)
             )
         return {_texts(row) for row in self.connection.execute(self._keys[table]).fetchall()}
 
     def purge(self, verb: Verb, values: Mapping[str, Any]) -> Taken:
+        """Run a verb in a transaction that is rolled back; bytes of log are those of the whole server meanwhile."""
         bound = _within(values)
         with self.connection.transaction(force_rollback=True):
-            self.connection.execute(sql.SQL("SET LOCAL search_path TO {}, pg_catalog").format(sql.Identifier(self.schema)))
+            self.connection.execute(
+                sql.SQL("SET LOCAL search_path TO {}, pg_catalog").format(sql.Identifier(self.schema))
+            )
             before = {table: self.keys(table) for table in self.tables()}
             start = self.connection.execute("SELECT pg_current_wal_insert_lsn()").fetchone()
             started = time.perf_counter()
             for query in verb.purges:
                 text = _BOUND.sub(r"%(\1)s", query.sql.replace("%", "%%"))
                 given = {p.name: bound[p.name] for p in query.parameters}
-                self.connection.execute(text.encode(), given or None) if given else self.connection.execute(query.sql.encode())
+                self.connection.execute(text.encode(), given)
             seconds = time.perf_counter() - started
-            written = self.connection.execute("SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), %s)::bigint", start).fetchone()
+            written = self.connection.execute(
+                "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), %s)::bigint", start
+            ).fetchone()
             taken = {table: rows - self.keys(table) for table, rows in before.items()}
-        return Taken({table: rows for table, rows in taken.items() if rows}, seconds, int(written[0]) if written else None)
+        return Taken(
+            {table: rows for table, rows in taken.items() if rows}, seconds, int(written[0]) if written else None
+        )
 
 
 def differences(predicted: Mapping[str, set[Key]], taken: Mapping[str, set[Key]]) -> list[tuple[str, str, Key]]:

@@ -79,7 +79,8 @@ def store_verbs(store: Store) -> list[Verb]:
     if number is None:
         return []
     there = [name for name in _KINDS if name in store.rows]
-    store.load(*there) if there else None
+    if there:
+        store.load(*there)
     kinds: dict[str, set[str]] = {name: set() for name in _KINDS}
     for name in there:
         rows = store.con.execute(f"SELECT DISTINCT kind FROM raw.{quoted(name)} WHERE kind IS NOT NULL").fetchall()  # noqa: S608
@@ -143,7 +144,8 @@ def begin(con: Any) -> None:
 def keys(con: Any, verb: Verb) -> dict[str, set[Key]]:
     """Keys of the rows that a verb was predicted to take, by table."""
     found: dict[str, set[Key]] = {table: set() for table in verb.tables}
-    for table, key in con.execute(f"SELECT table_name, key FROM {ROWS} WHERE verb = $verb", {"verb": verb.label}).fetchall():  # noqa: S608
+    query = f"SELECT table_name, key FROM {ROWS} WHERE verb = $verb"  # noqa: S608 - our own name
+    for table, key in con.execute(query, {"verb": verb.label}).fetchall():
         found[table].add(tuple(key))
     return found
 
@@ -167,7 +169,9 @@ def simulate(
     active = cascades(store)
     chosen = [verb for verb in store_verbs(store) if not only or {verb.name, verb.label} & set(only)]
     if any(name in store.rows for verb in chosen for name in verb.tables):
-        store.load(*{name for verb in chosen for query in verb.predictions for name in _reads(query) if name in store.rows})
+        store.load(
+            *{name for verb in chosen for query in verb.predictions for name in _reads(query) if name in store.rows}
+        )
     begin(store.con)
     store.warehouse.fill("source.purge_holds", _HOLDS, _holds(policy.holds, as_of))
     for verb in chosen:
