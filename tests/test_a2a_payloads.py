@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from busbar_audit.payloads import a2a_columns, relations, urls
 from busbar_audit.payloads.a2a import ConfigPayload, TaskPayload, read_config, read_task
 from busbar_audit.payloads.relations import CONFIG_COLUMNS, config_lines
 from busbar_audit.payloads.urls import Callback, describe
@@ -111,6 +112,35 @@ def test_a_config_is_read_as_the_official_class_reads_it(official: Any, data: by
     assert _ours(read_config, data) == _theirs_config(official, data)
 
 
+@settings(max_examples=60, deadline=None)
+@given(payloads=st.lists(tasks() | damaged(tasks()) | st.binary(max_size=40), max_size=12))
+def test_many_tasks_at_once_are_read_as_one_by_one(payloads: list[bytes]) -> None:
+    for data, told in zip(payloads, a2a_columns.read_tasks(payloads), strict=True):
+        assert told is None or told == _ours(read_task, data)
+
+
+@settings(max_examples=60, deadline=None)
+@given(payloads=st.lists(configs() | damaged(configs()) | st.binary(max_size=40), max_size=12))
+def test_many_configs_at_once_are_read_as_one_by_one(payloads: list[bytes]) -> None:
+    for data, told in zip(payloads, a2a_columns.read_configs(payloads), strict=True):
+        assert told is None or told == _ours(read_config, data)
+
+
+def test_what_a_healthy_store_holds_is_read_the_fast_way() -> None:
+    """Else the fast reader would be right and useless: only what is rare is left to the careful one."""
+    said = [written.said(f"m{n % 2}", "wörter", task_id="t" * 36, context_id="c" * n) for n in range(3)]
+    made = written.artifact("a", "x" * 300)
+    whole = written.task("t" * 36, "c" * 2, 2, (1_700_000_000, 5), status_message=said[1], artifacts=[made] * 2,
+                         history=said, metadata=[("kéy", "value")])  # fmt: skip
+    config = written.config("t", "c", "https://ä.example.com/" + "x" * 200, token="x", scheme="Bearer", credentials="ü")
+    rare = whole[:2] + b"\xff" + whole[3:], whole + whole, whole + b"\x38\x01", written.task("t", "", -1)
+    (told, *left), (other,) = a2a_columns.read_tasks([whole, *rare]), a2a_columns.read_configs([config])
+    assert told == read_task(whole)
+    assert told[6:] == (3, 2, 1, 1, 2)
+    assert left == [None] * 4
+    assert other == read_config(config)
+
+
 @pytest.mark.parametrize(
     ("url", "scheme", "host", "reach", "userinfo", "secret_query"),
     [
@@ -150,9 +180,13 @@ def test_a_url_is_told_without_its_secrets(
 )
 def test_no_text_is_too_odd_to_be_told(url: str) -> None:
     assert describe(url).reach
+    assert describe(url) == urls._described(url), "what is kept of another URL is that of this one"
 
 
-def test_equal_secrets_have_equal_numbers_within_a_run_only() -> None:
+@pytest.mark.parametrize("many", [2, 10_000])
+def test_equal_secrets_have_equal_numbers_within_a_run_only(many: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(relations, "_MANY", many)
+
     def lines() -> list[tuple[object, ...]]:
         con = duckdb.connect()
         con.execute("CREATE SCHEMA raw")

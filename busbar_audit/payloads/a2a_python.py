@@ -56,15 +56,17 @@ _FRACTION = re.compile(r"(\.\d{6})\d+")
 
 def task_lines(con: Any) -> Iterator[Line]:
     """Rows of ``source.python_tasks`` in the columns of `TASK_COLUMNS`."""
-    for row, status in batches(con, "SELECT _row, status FROM {}.raw.tasks"):
-        yield (row, *_status(status))
+    for rows in batches(con, "SELECT _row, status FROM {}.raw.tasks"):
+        for row, status in rows:
+            yield (row, *_status(status))
 
 
 def config_lines(con: Any) -> Iterator[Line]:
     """Rows of ``source.python_configs`` in the columns of `CONFIG_COLUMNS`."""
     query = "SELECT _row, config_data, task_id, config_id FROM {}.raw.push_notification_configs"
-    for row, data, task_id, config_id in batches(con, query):
-        yield (row, *_config(data or b"", task_id, config_id))
+    for rows in batches(con, query, "config_data"):
+        for row, data, task_id, config_id in rows:
+            yield (row, *_config(data or b"", task_id, config_id))
 
 
 def _status(text: str | None) -> tuple[Any, ...]:
