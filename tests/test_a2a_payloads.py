@@ -115,14 +115,14 @@ def test_a_config_is_read_as_the_official_class_reads_it(official: Any, data: by
 @settings(max_examples=60, deadline=None)
 @given(payloads=st.lists(tasks() | damaged(tasks()) | st.binary(max_size=40), max_size=12))
 def test_many_tasks_at_once_are_read_as_one_by_one(payloads: list[bytes]) -> None:
-    for data, told in zip(payloads, a2a_columns.read_tasks(payloads), strict=True):
+    for data, told in zip(payloads, a2a_columns.read_tasks(payloads).rows(), strict=True):
         assert told is None or told == _ours(read_task, data)
 
 
 @settings(max_examples=60, deadline=None)
 @given(payloads=st.lists(configs() | damaged(configs()) | st.binary(max_size=40), max_size=12))
 def test_many_configs_at_once_are_read_as_one_by_one(payloads: list[bytes]) -> None:
-    for data, told in zip(payloads, a2a_columns.read_configs(payloads), strict=True):
+    for data, told in zip(payloads, a2a_columns.read_configs(payloads).rows(), strict=True):
         assert told is None or told == _ours(read_config, data)
 
 
@@ -134,7 +134,7 @@ def test_what_a_healthy_store_holds_is_read_the_fast_way() -> None:
                          history=said, metadata=[("kéy", "value")])  # fmt: skip
     config = written.config("t", "c", "https://ä.example.com/" + "x" * 200, token="x", scheme="Bearer", credentials="ü")
     rare = whole[:2] + b"\xff" + whole[3:], whole + whole, whole + b"\x38\x01", written.task("t", "", -1)
-    (told, *left), (other,) = a2a_columns.read_tasks([whole, *rare]), a2a_columns.read_configs([config])
+    (told, *left), (other,) = a2a_columns.read_tasks([whole, *rare]).rows(), a2a_columns.read_configs([config]).rows()
     assert told == read_task(whole)
     assert told[6:] == (3, 2, 1, 1, 2)
     assert left == [None] * 4

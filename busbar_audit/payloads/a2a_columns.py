@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from busbar_audit.payloads import a2a, columns
-from busbar_audit.payloads.columns import Column, Read
+from busbar_audit.payloads.columns import Column
 from busbar_audit.payloads.wire import PLAIN, TEXT, Fields
 
 _TIMESTAMP: Fields = {1 << 3: PLAIN, 2 << 3: PLAIN}
@@ -43,8 +43,25 @@ _CONFIGS = columns.layout(
 )
 
 
-def read_tasks(payloads: Sequence[bytes]) -> Iterator[tuple[Any, ...] | None]:
-    """What `TaskPayload` tells of each Task; None for those that `a2a.read_task` has to decide about."""
+class Told(NamedTuple):
+    """What is told of many payloads.
+
+    values : a list or array a field, in the order of `TaskPayload` or `ConfigPayload`. doubtful : payloads of which nothing is
+    told so, as the reader of one payload has to decide about them.
+    """
+
+    values: list[Any]
+    doubtful: list[bool]
+
+    def rows(self) -> Iterator[tuple[Any, ...] | None]:
+        """The same payload by payload; None for a doubtful one."""
+        values = [part if isinstance(part, list) else part.tolist() for part in self.values]
+        for each, doubtful in zip(zip(*values, strict=True), self.doubtful, strict=True):
+            yield None if doubtful else each
+
+
+def read_tasks(payloads: Sequence[bytes]) -> Told:
+    """Read many Tasks."""
     read = columns.read(payloads, _TASKS)
 
     def column(kind: Fields, mark: int) -> Column:
@@ -56,7 +73,9 @@ def read_tasks(payloads: Sequence[bytes]) -> Iterator[tuple[Any, ...] | None]:
     pairs = [
         (column(kind, mark), of) for kind in (_SAID, a2a.MESSAGE) for mark, of in ((_SECOND, place), (_THIRD, own))
     ]
-    numbers = (
+    values = [
+        read.texts(own),
+        read.texts(place),
         read.numbers(column(_STATUS, a2a.STATE), 31),
         stamped,
         read.numbers(column(_TIMESTAMP, 1 << 3), 63),
@@ -66,20 +85,13 @@ def read_tasks(payloads: Sequence[bytes]) -> Iterator[tuple[Any, ...] | None]:
         read.again(column(a2a.MESSAGE, _FIRST)),
         read.again(column(a2a.ARTIFACT, _FIRST)),
         read.strangers(pairs),
-    )
-    told = zip(read.texts(own), read.texts(place), *(part.tolist() for part in numbers), strict=True)
-    return _decided(read, told)
+    ]
+    return Told(values, read.doubtful.tolist())
 
 
-def read_configs(payloads: Sequence[bytes]) -> Iterator[tuple[Any, ...] | None]:
-    """What `ConfigPayload` tells of each configuration; None for those that `a2a.read_config` has to decide about."""
+def read_configs(payloads: Sequence[bytes]) -> Told:
+    """Read many TaskPushNotificationConfigs."""
     read = columns.read(payloads, _CONFIGS)
     own, secret = (_CONFIGS.numbers[id(kind)] for kind in (_CONFIG, _AUTHENTICATION))
     keys = [*((own, number << 3 | 2) for number in range(1, 6)), (secret, _FIRST), (secret, _SECOND)]
-    return _decided(read, zip(*(read.texts(read.column(key)) for key in keys), strict=True))
-
-
-def _decided(read: Read, told: Iterator[tuple[Any, ...]]) -> Iterator[tuple[Any, ...] | None]:
-    if not read.doubtful.any():
-        return told
-    return (None if doubtful else each for each, doubtful in zip(told, read.doubtful.tolist(), strict=True))
+    return Told([read.texts(read.column(key)) for key in keys], read.doubtful.tolist())

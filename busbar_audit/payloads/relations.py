@@ -1,17 +1,17 @@
 """The relations ``source.task_payloads`` and ``source.config_payloads``: what the payloads of loaded rows say.
 
-No URL, token or credential goes in; equal secrets are told by a keyed digest whose key is of this process and nowhere else.
+No URL, token or credential goes in; equal secrets are told by a number that is made with a key of this run.
 """
 
 from __future__ import annotations
 
-import hashlib
 import secrets
-from collections.abc import Callable, Iterator, Sequence
-from itertools import repeat
+from collections.abc import Iterator, Sequence
+from itertools import compress
 from typing import Any
 
 from busbar_audit.payloads.a2a import WireError, read_config, read_task
+from busbar_audit.payloads.batch import Batch
 from busbar_audit.payloads.urls import describe
 
 _BATCH = 5_000
@@ -58,23 +58,50 @@ _NOTHING = "there is no payload"
 Line = tuple[Any, ...]
 
 
-def task_lines(con: Any) -> Iterator[Line]:
+def task_lines(con: Any) -> Iterator[Line | Batch]:
     """Rows of ``source.task_payloads`` in the columns of `TASK_COLUMNS`, from ``raw.a2a_tasks`` of a DuckDB connection."""
     for rows in batches(con, "SELECT _row, task_proto FROM {}.raw.a2a_tasks", "task_proto"):
-        for (row, data), told in zip(rows, _told(rows, read_task, "read_tasks"), strict=True):
-            if isinstance(told, str):
-                yield row, None if data is None else len(data), False, told, *[None] * 11
-            else:
-                yield row, len(data), True, None, *told
+        left: Sequence[Line] = rows
+        if len(rows) >= _MANY:
+            # Imported here: numpy costs a tenth of a second that a small store need not pay.
+            from busbar_audit.payloads.a2a_columns import read_tasks
+
+            told = read_tasks([data or b"" for _, data in rows])
+            left, sure = _parted(rows, [row[1] is None or no for row, no in zip(rows, told.doubtful, strict=True)])
+            yield Batch([*_head(rows), *told.values]).chosen(sure)
+        yield from (_task_line(*row) for row in left)
 
 
-def config_lines(con: Any) -> Iterator[Line]:
+def config_lines(con: Any) -> Iterator[Line | Batch]:
     """Rows of ``source.config_payloads`` in the columns of `CONFIG_COLUMNS`."""
     key = secrets.token_bytes(16)
     query = "SELECT _row, config_proto, task_id, config_id, url FROM {}.raw.a2a_push_notification_configs"
     for rows in batches(con, query, "config_proto"):
-        for row, told in zip(rows, _told(rows, read_config, "read_configs"), strict=True):
-            yield _config_line(key, told, *row)
+        left: Sequence[Line] = rows
+        if len(rows) >= _MANY:
+            from busbar_audit.payloads.a2a_columns import read_configs
+
+            told = read_configs([row[1] or b"" for row in rows])
+            # One without a URL may be of another numbering.
+            no = (
+                row[1] is None or no or not url
+                for row, no, url in zip(rows, told.doubtful, told.values[3], strict=True)
+            )
+            left, sure = _parted(rows, list(no))
+            yield _config_batch(key, rows, told.values).chosen(sure)
+        yield from (_config_line(key, *row) for row in left)
+
+
+def _parted(rows: Sequence[Line], doubtful: Sequence[bool]) -> tuple[list[Line], list[bool] | None]:
+    """Rows that are doubtful, and which of all are not; None where all are not."""
+    if not any(doubtful):
+        return [], None
+    return list(compress(rows, doubtful)), [not each for each in doubtful]
+
+
+def _head(rows: Sequence[Line]) -> tuple[list[Any], ...]:
+    sizes = [len(row[1] or b"") for row in rows]
+    return [row[0] for row in rows], sizes, [True] * len(rows), [None] * len(rows)
 
 
 def batches(con: Any, query: str, wide: str = "") -> Iterator[list[Line]]:
@@ -98,63 +125,72 @@ def batches(con: Any, query: str, wide: str = "") -> Iterator[list[Line]]:
             yield rows
 
 
-def _told(rows: Sequence[Line], read: Callable[[bytes], Line], fast: str) -> Iterator[Line | str]:
-    """What a reader tells of the payload in the second column of each row, or why it tells nothing."""
-    found: Iterator[Line | None] = repeat(None, len(rows))
-    if len(rows) >= _MANY:
-        # Imported here: numpy costs a tenth of a second that a small store need not pay.
-        from busbar_audit.payloads import a2a_columns
-
-        found = getattr(a2a_columns, fast)([row[1] or b"" for row in rows])
-    for row, told in zip(rows, found, strict=True):
-        data = row[1]
-        if data is None:
-            yield _NOTHING
-        elif told is not None:
-            yield told
-        else:
-            try:
-                yield read(data)
-            except WireError as error:
-                yield str(error)
+def _task_line(row: int, data: bytes | None) -> Line:
+    if data is None:
+        return row, None, False, _NOTHING, *[None] * 11
+    try:
+        return row, len(data), True, None, *read_task(data)
+    except WireError as error:
+        return row, len(data), False, str(error), *[None] * 11
 
 
-def _config_line(
-    key: bytes, told: Line | str, row: int, data: bytes | None, task_id: str, config_id: str, url: str
-) -> Line:
-    if isinstance(told, str):
-        return row, None if data is None else len(data), False, told, False, *[None] * 8, *_callback(url)
-    tenant, own, task, place, token, scheme, credentials = told
-    size = len(data or b"")
+def _config_line(key: bytes, row: int, data: bytes | None, task_id: str, config_id: str, url: str) -> Line:
+    reason, size = _NOTHING, None if data is None else len(data)
+    try:
+        told = read_config(data) if data is not None else None
+    except WireError as error:
+        told, reason = None, str(error)
+    if told is None:
+        return row, size, False, reason, False, *[None] * 8, *describe(url or "")
     # An earlier draft had id 1, task 2 and endpoint 3: by today's numbers its endpoint stands where the task does.
-    if place == "" and (tenant, own, task) == (config_id, task_id, url):
-        return row, size, True, None, True, *[None] * 8, *_callback(url)
-    kind = scheme.strip().lower()
+    if told.url == "" and (told.tenant, told.id, told.task_id) == (config_id, task_id, url):
+        return row, size, True, None, True, *[None] * 8, *describe(url or "")
     return (
         row,
         size,
         True,
         None,
         False,
-        task,
-        own,
-        place != url,
-        _digest(key, tenant),
-        bool(token),
-        bool(credentials),
-        kind if kind in _KNOWN_SCHEMES or not kind else "other",
-        _digest(key, credentials or token),
+        told.task_id,
+        told.id,
+        told.url != url,
+        _mark(key, told.tenant),
+        bool(told.token),
+        bool(told.credentials),
+        _kind(told.scheme),
+        _mark(key, told.credentials or told.token),
         # Delivery uses the payload's.
-        *_callback(place),
+        *describe(told.url),
     )
 
 
-def _callback(url: str | None) -> Line:
-    return describe(url or "")
+def _config_batch(key: bytes, rows: Sequence[Line], told: Sequence[list[str]]) -> Batch:
+    """The same of many rows, none of them of another numbering."""
+    tenants, ids, tasks, urls, tokens, schemes, credentials = told
+    kinds = {scheme: _kind(scheme) for scheme in set(schemes)}
+    callbacks = zip(*map(describe, urls), strict=True)
+    return Batch(
+        [
+            *_head(rows),
+            [False] * len(rows),
+            tasks,
+            ids,
+            [url != row[4] for url, row in zip(urls, rows, strict=True)],
+            [_mark(key, tenant) for tenant in tenants],
+            list(map(bool, tokens)),
+            list(map(bool, credentials)),
+            [kinds[scheme] for scheme in schemes],
+            [_mark(key, secret or token) for secret, token in zip(credentials, tokens, strict=True)],
+            *map(list, callbacks),
+        ]
+    )
 
 
-def _digest(key: bytes, value: str) -> int | None:
+def _kind(scheme: str) -> str:
+    kind = scheme.strip().lower()
+    return kind if kind in _KNOWN_SCHEMES or not kind else "other"
+
+
+def _mark(key: bytes, value: str) -> int | None:
     """A number that is equal for equal values of one run, and tells nothing else."""
-    if not value:
-        return None
-    return int.from_bytes(hashlib.blake2b(value.encode(), digest_size=8, key=key).digest()) >> 1
+    return hash((key, value)) if value else None

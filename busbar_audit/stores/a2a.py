@@ -204,9 +204,7 @@ def _ordered(table: TableShape) -> TableShape:
     return replace(table, columns=tuple(sorted(table.columns, key=lambda column: column.name)))
 
 
-def _derived(
-    table: str, columns: tuple[tuple[str, str], ...], lines: Callable[[Any], Iterator[tuple[Any, ...]]]
-) -> Derived:
+def _derived(table: str, columns: tuple[tuple[str, str], ...], lines: Callable[[Any], Iterator[Any]]) -> Derived:
     return Derived(frozenset({table}), lambda con: Facts(columns, lines(con)))
 
 
