@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from busbar_audit.payloads import a2a_columns, relations, urls
 from busbar_audit.payloads.a2a import ConfigPayload, TaskPayload, read_config, read_task
+from busbar_audit.payloads.batch import Batch
 from busbar_audit.payloads.relations import CONFIG_COLUMNS, config_lines
 from busbar_audit.payloads.urls import Callback, describe
 from busbar_audit.payloads.wire import WireError
@@ -199,7 +200,10 @@ def test_equal_secrets_have_equal_numbers_within_a_run_only(many: int, monkeypat
             con.execute(
                 "INSERT INTO raw.a2a_push_notification_configs VALUES (?, ?, 't', ?, 'https://a.b')", [n, data, str(n)]
             )
-        return [*config_lines(con)]
+        found: list[tuple[object, ...]] = []
+        for each in config_lines(con):
+            found += zip(*each.columns, strict=True) if isinstance(each, Batch) else [each]
+        return found
 
     at = [name for name, _ in CONFIG_COLUMNS].index("secret_key")
     first, again = ([line[at] for line in lines()] for _ in range(2))
