@@ -65,11 +65,17 @@ class SourceColumn:
 
 @dataclass(frozen=True)
 class SourceTable:
-    """A table to load. ``key`` names the primary key where the table has no rowid."""
+    """A table to load. ``key`` names the primary key where the table has no rowid; there : its name in the copy, if another."""
 
     name: str
     columns: tuple[SourceColumn, ...]
     key: tuple[str, ...] = ()
+    there: str = ""
+
+    @property
+    def place(self) -> str:
+        """Its name in the copy, quoted."""
+        return quoted(self.there or self.name)
 
 
 @dataclass(frozen=True)
@@ -284,7 +290,7 @@ class Warehouse:
                 f"SELECT _row FROM raw.{quoted(table.name)} WHERE _rejected ORDER BY _row"  # noqa: S608
             ).fetchall()
             wanted = {row[0] for row in rows}
-            sql = f"SELECT {_row_sql(table)}, {classes} FROM {quoted(table.name)}"  # noqa: S608
+            sql = f"SELECT {_row_sql(table)}, {classes} FROM {table.place}"  # noqa: S608
             for row in con.execute(sql):
                 if row[0] not in wanted:
                     continue
@@ -306,7 +312,7 @@ def _row_sql(table: SourceTable) -> str:
 
 def _extent_sql(table: SourceTable) -> str:
     wide = [f"coalesce(length(CAST({quoted(c.name)} AS BLOB)), 0)" for c in table.columns if c.kind in ("text", "blob")]
-    return f"SELECT count(*), max({' + '.join(['64', *wide])}) FROM {quoted(table.name)}"  # noqa: S608
+    return f"SELECT count(*), max({' + '.join(['64', *wide])}) FROM {table.place}"  # noqa: S608
 
 
 def _any_null(column: SourceColumn) -> bool:
@@ -334,7 +340,7 @@ def _select_sql(table: SourceTable) -> str:
             parts.append(f"CASE WHEN typeof({name}) = 'real' THEN {name} ELSE 0.0 END AS {name}")
         else:
             parts.append(f"coalesce(CAST({name} AS BLOB), x'') AS {name}")
-    return f"SELECT {', '.join(parts)} FROM {quoted(table.name)}"  # noqa: S608
+    return f"SELECT {', '.join(parts)} FROM {table.place}"  # noqa: S608
 
 
 def _insert_sql(table: SourceTable) -> str:

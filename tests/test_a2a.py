@@ -82,7 +82,8 @@ def test_faults_are_found_and_nothing_else(server: Server, faults: list[Fault]) 
 
 def test_every_check_has_a_fault() -> None:
     found = {f"A2A-{code}" for fault in FAULTS for code in fault.found}
-    assert {c.code for c in catalogue() if c.family == "a2a" and c.severity != "info"} - found == ELSEWHERE
+    there = {c.code for c in catalogue() if c.family == "a2a" and c.severity != "info" and c.area != "java"}
+    assert there - found == ELSEWHERE
 
 
 # ---- what is not audited, and what cannot be -------------------------------------------------------------------------
@@ -94,15 +95,16 @@ def _java(con: Any, schema: str) -> None:
     con.execute(
         f"CREATE TABLE {schema}.{P} (task_id text, config_id text, task_data text, PRIMARY KEY (task_id, config_id))"
     )
-    con.execute(f"INSERT INTO {schema}.{T} VALUES ('t', 'c', 'TASK_STATE_WORKING', '{{}}')")
+    con.execute(f"INSERT INTO {schema}.{T} VALUES ('t', 'c', 'TASK_STATE_WORKING', %s)",
+                ('{"id": "t", "contextId": "c", "status": {"state": "TASK_STATE_WORKING"}}',))  # fmt: skip
 
 
-def test_tables_of_the_java_sdk_are_recognised_and_never_called_clean(server: Server) -> None:
+def test_tables_of_the_java_sdk_are_recognised_and_named_loudly(server: Server) -> None:
     with server.connect(DATABASE) as con:
         _java(con, "java")
     result, findings = judged(server, "java")
     assert (result.exit_code, [(f.code, f.severity, f.place) for f in findings]) == (
-        3, [("A2A-G02", "info", P), ("A2A-G02", "info", T)],
+        0, [("A2A-G02", "info", P), ("A2A-G02", "info", T)],
     )  # fmt: skip
     assert "must not run here" in findings[0].detail
     assert "a2a-java" in result.check("A2A-D01").reason
