@@ -1,4 +1,4 @@
--- view: java_configs
+-- view: push_configs
 -- kind: table
 -- about: one row a push configuration of the Java SDK: its form (json, unreadable), scheme, host and kind of place of its callback, no secret.
 -- applies: a2a postgres 20
