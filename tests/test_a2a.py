@@ -14,7 +14,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from faults_a2a import CLEAN, FAULTS, LOCK, PUSH, Fault, P, T, batches, config, helpers, task
+from faults_a2a import CLEAN, FAULTS, LOCK, PUSH, Fault, P, T, batches, config, task
 from support_a2a import BASES, DATABASE, POLICY, codes, judged, prepare, written
 from support_audit import AS_OF
 from support_postgres import Server, running
@@ -26,7 +26,6 @@ from busbar_audit.findings import Outcome
 from busbar_audit.reporting.session import Session
 from busbar_audit.store import open_store
 from busbar_audit.synth import a2a_helpers
-from busbar_audit.synth import a2a_payloads as payload
 
 _NUMBERS = count()
 LOW = {"D05", "D18", "D19", "D22", "D23", "M07"}
@@ -212,36 +211,6 @@ def test_our_helpers_do_what_the_real_ones_do(server: Server) -> None:
             con.execute("RESET ROLE")
         con.execute(f"TRUNCATE real.{T}")
         assert con.execute(f"SELECT count(*), bool_or(local_postgres_task) FROM real.{P}").fetchall() == [(3, False)]
-
-
-def test_a_delete_at_repeatable_read_leaves_an_orphan(server: Server) -> None:
-    written(server, "v4", "repeatable")
-    with server.connect(DATABASE) as deleter, server.connect(DATABASE) as creator:
-        ((task_id,),) = creator.execute(f"SELECT max(id) FROM repeatable.{T}").fetchall()
-        deleter.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
-        deleter.execute(f"SELECT count(*) FROM repeatable.{P}")
-        creator.execute(
-            f"INSERT INTO repeatable.{P} (task_id, config_id, url, config_proto, local_postgres_task, updated_at) "
-            f"SELECT %(t)s, 'late', %(u)s, %(p)s, repeatable.{PUSH}(%(t)s), '2023-11-20'",
-            {"t": task_id, "u": "https://a.example.com", "p": payload.config(task_id, "late", "https://a.example.com")},
-        )
-        deleter.execute(f"DELETE FROM repeatable.{T} WHERE id = %s", (task_id,))
-        deleter.execute("COMMIT")
-    result, findings = judged(server, "repeatable")
-    assert codes(result) == {"D01"}
-    assert [(f.place, f.records) for f in findings if f.code == "A2A-D01"] == [(task_id, 1)]
-
-
-def test_a_truncate_after_an_older_process_came_back_orphans_all(server: Server) -> None:
-    written(server, "v4", "truncated")
-    with server.connect(DATABASE) as con:
-        helpers(13)(con, "truncated")
-        ((local,),) = con.execute(f"SELECT count(*) FROM truncated.{P} WHERE local_postgres_task").fetchall()
-        con.execute(f"TRUNCATE truncated.{T}")
-    result, findings = judged(server, "truncated")
-    assert codes(result) == {"M04", "D01"}
-    assert sum(f.records for f in findings if f.code == "A2A-D01") == local
-    assert "an older process" in next(f.detail for f in findings if f.code == "A2A-M04")
 
 
 # ---- legal though odd ------------------------------------------------------------------------------------------------

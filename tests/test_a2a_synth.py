@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +19,11 @@ from busbar_audit.store import open_store
 from busbar_audit.synth.a2a_states import STATES
 
 # Healthy stores of every generation are judged in test_a2a; here it is about the command.
-HEALTHY = [(4, ()), (13, ("v3a",)), (14, ())]
+HEALTHY: list[tuple[int, tuple[str, ...]]] = [(13, ("v3a",)), (14, ())]
+# What happens to real stores in these ways is in test_a2a_causes; with BUSBAR_AUDIT_FULL every state is planted.
+PLANTED = ["migrated-too-early", "no-helpers", "trigger-off", "column-only"]
+if os.environ.get("BUSBAR_AUDIT_FULL"):
+    PLANTED = list(STATES)
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +71,7 @@ def test_a_store_is_clean_under_its_policy(
             assert audit(store, as_of=AS_OF).check("A2A-M05").findings, "their bodies are ours, and unknown without it"
 
 
-@pytest.mark.parametrize(("name", "generation"), [(s.name, s.generations[-1]) for s in STATES.values()])
+@pytest.mark.parametrize(("name", "generation"), [(name, STATES[name].generations[-1]) for name in PLANTED])
 def test_a_state_is_found_and_nothing_else(server: Server, tmp_path: Path, name: str, generation: int) -> None:
     schema, policy = f"s_{name.replace('-', '_')}", tmp_path / "policy.toml"
     words = ["--generation", str(generation), "--size", "12", "--policy", str(policy), "--fault", name]
@@ -74,7 +79,7 @@ def test_a_state_is_found_and_nothing_else(server: Server, tmp_path: Path, name:
     assert _found(server, schema, policy) == (1, set(STATES[name].codes))
 
 
-@pytest.mark.parametrize("generation", [1, 4])
+@pytest.mark.parametrize("generation", [4])
 def test_a_store_of_the_python_sdk(server: Server, tmp_path: Path, generation: int) -> None:
     path = tmp_path / "store.db"
     odd = ["--odd", "encrypted", *(["--odd", "old-dialect"] if generation > 2 else [])]
