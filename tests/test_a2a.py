@@ -14,7 +14,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from faults_a2a import CLEAN, FAULTS, LOCK, PUSH, Fault, P, T, batches, config, task
+from faults_a2a import CLEAN, FAULTS, LOCK, PUSH, Fault, P, T, batches, config, helpers, task
 from support_a2a import BASES, DATABASE, POLICY, codes, judged, prepare, written
 from support_audit import AS_OF
 from support_postgres import Server, running
@@ -23,6 +23,7 @@ from busbar_audit import queries, warehouse
 from busbar_audit.auditing import audit
 from busbar_audit.checks import catalogue
 from busbar_audit.findings import Outcome
+from busbar_audit.policy import Policy
 from busbar_audit.reporting.session import Session
 from busbar_audit.store import open_store
 from busbar_audit.synth import a2a_helpers
@@ -249,6 +250,20 @@ def test_what_is_legal_is_no_finding(server: Server) -> None:
     assert {"A2A-F12", "A2A-F16", "A2A-S01", "A2A-S04", "A2A-S05", "A2A-S06"} <= result.codes()
 
 
+def test_legal_states_are_told_as_information(server: Server) -> None:
+    with server.connect(DATABASE) as con:
+        con.execute("CREATE ROLE a2a_plain LOGIN")
+        # Helpers that a superuser owns, a service without time limits, and a month after the last traffic.
+        written(server, "v4", "told", role="a2a_plain", owner=None)
+        con.execute("SELECT pg_advisory_lock(4711)")
+        policy = Policy(helpers=POLICY.helpers)
+        result, _ = judged(server, "told", policy=policy, as_of=AS_OF + 30 * 86_400)
+        con.execute("SELECT pg_advisory_unlock(4711)")
+    assert codes(result) - {"D19"} == set()
+    assert {"A2A-D03", "A2A-D17", "A2A-F09", "A2A-G05", "A2A-L06", "A2A-L07", "A2A-S05"} <= result.codes()
+    assert "A2A-M06" in judged(server, "push")[0].codes()
+
+
 def test_a_store_whose_schema_has_capitals(server: Server) -> None:
     written(server, "v4", "OddSchema")
     result, findings = judged(server, "OddSchema")
@@ -360,6 +375,54 @@ def test_start_up_verdicts_of_the_real_stores(server: Server, real: Path) -> Non
         con.execute(text.replace("'public.a2a_tasks'", '\'"public"."a2a_tasks"\'').encode())
     rules, found, _ = _failing(server, unequal)
     assert (rules, found - seeded) == (set(), {"D02", "L04"}), "accepted by the SDK, and broken"
+
+    # Helpers of v3 are none of the vendor's here, so their bodies are told as unknown too; the rules that fail are the same.
+    older = server.copy_of("a2a_v4")
+    with server.connect(older) as con:
+        for statement in a2a_helpers.helpers("public", 13):
+            con.execute(statement)
+    rules, found, _ = _failing(server, older)
+    assert (rules, found - seeded) == ({"L1", "C1", "D1"}, {"D02", "M04", "M05"})
+
+    complete = server.copy_of("a2a_v4")
+    with server.connect(complete) as con:
+        for statement in a2a_helpers.helpers("public", 13):
+            con.execute(statement)
+        con.execute(f"DROP TRIGGER a2a_truncate_task_push_configs_trigger ON {T}")
+    rules, found, name = _failing(server, complete)
+    assert (rules, name) == ({"L1", "C1", "D1", "T1"}, "a2a postgres v3")
+
+    server.new("javaish")
+    with server.connect("javaish") as con:
+        con.execute("DROP SCHEMA public")
+        _java(con, "public")
+        con.execute(f"ALTER TABLE public.{P} RENAME COLUMN task_data TO task_json")
+        con.execute(f"ALTER TABLE public.{P} ADD COLUMN url text, ADD COLUMN config_proto bytea")
+        con.execute("INSERT INTO a2a_tasks VALUES ('u', 'c', 'x', '{}')")
+    _psql(server, "javaish", (real / "task-aware-push-config-v4.sql").read_bytes())
+    with server.connect("javaish") as con, pytest.raises(psycopg.errors.UndefinedColumn):
+        con.execute("DELETE FROM a2a_tasks")
+    with open_store(server.uri("javaish"), family="a2a") as store:
+        result = audit(store)
+        assert (result.exit_code, result.check("A2A-G02").severity) == (1, "critical"), "the SDK would accept it"
+
+
+def test_start_up_verdicts_of_generated_stores(server: Server) -> None:
+    """The same table under the policy that goes with them: the helpers are ours, and accepted."""
+    changed = {"older": ("v4", helpers(13)), "unequal": ("v4", helpers(14, LOCK, quoted=True))}
+    for schema, (base, apply) in changed.items():
+        written(server, base, f"verdict_{schema}")
+        with server.connect(DATABASE) as con:
+            apply(con, f"verdict_{schema}")
+    expected: dict[str, set[str]] = {
+        "first": {"B1"}, "legacy": {"B1", "B2"}, "push": set(), "v3b": {"L1", "C1", "D1", "T1"}, "v4": set(),
+        "verdict_older": {"L1", "C1", "D1"}, "verdict_unequal": set(),
+    }  # fmt: skip
+    for schema, rules in expected.items():
+        with open_store(server.uri(DATABASE), schema=schema) as store:
+            audit(store, as_of=AS_OF, policy=POLICY, only=["A2A-G09"])
+            failing = {rule for rule, _, holds in store.con.execute("FROM audit.startup_rules").fetchall() if not holds}
+        assert failing == rules, schema
 
 
 @pytest.mark.real_stores
