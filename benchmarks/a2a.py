@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
+import pyarrow as pa
 
 from benchmarks import measure
 from benchmarks.postgres import PYTHON, copied, step
@@ -31,7 +32,7 @@ def decoded(rows: Sequence[bytes], one: Callable[[bytes], Any], many: Callable[[
     """Payloads a second of one processor: all at once, and one by one."""
     begun = time.process_time()
     for at in range(0, len(rows), _BATCH):
-        many(rows[at : at + _BATCH])
+        many(pa.array(rows[at : at + _BATCH], pa.binary()))
     between = time.process_time()
     for row in rows:
         one(row)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from busbar_audit.payloads import a2a, columns
 from busbar_audit.payloads.columns import Column
@@ -46,21 +47,21 @@ _CONFIGS = columns.layout(
 class Told(NamedTuple):
     """What is told of many payloads.
 
-    values : a list or array a field, in the order of `TaskPayload` or `ConfigPayload`. doubtful : payloads of which nothing is
-    told so, as the reader of one payload has to decide about them.
+    values : an array a field, in the order of `TaskPayload` or `ConfigPayload`. doubtful : payloads of which nothing is told
+    so, as the reader of one payload has to decide about them.
     """
 
     values: list[Any]
-    doubtful: list[bool]
+    doubtful: Any
 
     def rows(self) -> Iterator[tuple[Any, ...] | None]:
         """The same payload by payload; None for a doubtful one."""
-        values = [part if isinstance(part, list) else part.tolist() for part in self.values]
-        for each, doubtful in zip(zip(*values, strict=True), self.doubtful, strict=True):
+        values = [pa.array(part).to_pylist() for part in self.values]
+        for each, doubtful in zip(zip(*values, strict=True), self.doubtful.tolist(), strict=True):
             yield None if doubtful else each
 
 
-def read_tasks(payloads: Sequence[bytes]) -> Told:
+def read_tasks(payloads: pa.BinaryArray) -> Told:
     """Read many Tasks."""
     read = columns.read(payloads, _TASKS)
 
@@ -86,12 +87,12 @@ def read_tasks(payloads: Sequence[bytes]) -> Told:
         read.again(column(a2a.ARTIFACT, _FIRST)),
         read.strangers(pairs),
     ]
-    return Told(values, read.doubtful.tolist())
+    return Told(values, read.doubtful)
 
 
-def read_configs(payloads: Sequence[bytes]) -> Told:
+def read_configs(payloads: pa.BinaryArray) -> Told:
     """Read many TaskPushNotificationConfigs."""
     read = columns.read(payloads, _CONFIGS)
     own, secret = (_CONFIGS.numbers[id(kind)] for kind in (_CONFIG, _AUTHENTICATION))
     keys = [*((own, number << 3 | 2) for number in range(1, 6)), (secret, _FIRST), (secret, _SECOND)]
-    return Told([read.texts(read.column(key)) for key in keys], read.doubtful.tolist())
+    return Told([read.texts(read.column(key)) for key in keys], read.doubtful)

@@ -72,7 +72,7 @@ def python_tasks(con: Any) -> Iterator[Line]:
 def python_configs(con: Any) -> Iterator[Line]:
     """Rows of ``source.python_configs`` in the columns of `CONFIG_COLUMNS`."""
     query = "SELECT _row, config_data, task_id, config_id FROM {}.raw.push_notification_configs"
-    for rows in batches(con, query, "config_data"):
+    for rows in batches(con, query):
         yield from ((row, *_config(data or b"", task_id, config_id)) for row, data, task_id, config_id in rows)
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from busbar_audit.payloads.wire import PLAIN, TEXT, Fields
 
@@ -57,32 +58,29 @@ class Column:
 class Read:
     """What was read.
 
-    data, buffer, spelled : all payloads, one after the other, as bytes, numbers and characters. bytes : of each payload.
-    doubtful : payloads the careful reader has to look at. odd : those with a text that is not ASCII.
+    data, buffer : all payloads, one after the other, as bytes and as numbers. bytes : of each payload.
+    doubtful : payloads the careful reader has to look at.
     """
 
     data: bytes
     buffer: Ints
-    spelled: str
     bytes: Ints
     doubtful: Ints
-    odd: set[int]
     _found: Mapping[tuple[int, int], Column]
 
     def column(self, key: tuple[int, int]) -> Column:
         """A kept field by type number and tag."""
         return self._found.get(key) or Column(_NONE, _NONE, _NONE, _NONE, _NONE)
 
-    def texts(self, column: Column) -> list[str]:
-        """One text a payload of a field that a payload has at most once; empty where it is not there."""
-        found = [""] * len(self.bytes)
-        spelled = self.spelled
-        for owner, a, b in zip(column.owner.tolist(), column.start.tolist(), column.stop.tolist(), strict=True):
-            found[owner] = spelled[a:b]
-        # Bytes above ASCII stand for themselves up to here; a doubtful payload's may be no UTF-8 at all.
-        for owner in self.odd.intersection(column.owner.tolist()):
-            found[owner] = found[owner].encode("latin-1").decode(errors="replace")
-        return found
+    def texts(self, column: Column) -> pa.StringArray:
+        """One text a payload of a field that a payload has at most once; empty where it is not there, or doubtful."""
+        start, size = (np.zeros(len(self.bytes), dtype=np.int64) for _ in range(2))
+        start[column.owner], size[column.owner] = column.start, column.stop - column.start
+        size[self.doubtful] = 0
+        ends = np.cumsum(size)
+        places = np.arange(ends[-1] if len(ends) else 0) + np.repeat(start - (ends - size), size)
+        offsets = np.concatenate(([0], ends)).astype(np.int32)
+        return pa.StringArray.from_buffers(len(size), pa.py_buffer(offsets), pa.py_buffer(self.buffer[places]))
 
     def numbers(self, column: Column, bits: int) -> Ints:
         """One number a payload, 0 where it is not there; one that would be negative makes its payload doubtful."""
@@ -184,20 +182,22 @@ def layout(root: Fields, kept: Sequence[tuple[Fields, int]], repeated: Sequence[
     return Layout(kinds, below, told, many, numbers)
 
 
-def read(payloads: Sequence[bytes], shape: Layout) -> Read:
-    """Read payloads of one type together.
+def read(payloads: pa.BinaryArray, shape: Layout) -> Read:
+    """Read payloads of one type together; one that is not there is doubtful.
 
     Returns
     -------
     Read; what it tells of a doubtful payload is not to be used.
     """
     count = len(payloads)
-    sizes = np.fromiter(map(len, payloads), dtype=np.int64, count=count)
-    data = b"".join(payloads)
+    _, offsets, content = payloads.buffers()
+    bounds = np.frombuffer(offsets, dtype=np.int32)[payloads.offset : payloads.offset + count + 1].astype(np.int64)
+    sizes = np.diff(bounds)
+    data = content[bounds[0] : bounds[-1]].to_pybytes() if content is not None and count else b""
     # Numbers are looked at a few bytes ahead: the last payload needs something behind it.
     buffer = np.frombuffer(data + bytes(16), dtype=np.uint8)
     ends = np.cumsum(sizes)
-    doubtful = np.zeros(count, dtype=bool)
+    doubtful = np.array(payloads.is_null())
     texts: list[tuple[Ints, Ints, Ints]] = []
     kept: list[tuple[Ints, ...]] = []
     owner = np.arange(count, dtype=np.int64)
@@ -219,8 +219,8 @@ def read(payloads: Sequence[bytes], shape: Layout) -> Read:
             kept.append(tuple(part[told] for part in wave[1:]))
         numbered += len(frames[0])
         frames = tuple(map(np.concatenate, zip(*nested, strict=True))) if nested else (_NONE,) * 4
-    odd = _spell(data, buffer, texts, doubtful)
-    return Read(data, buffer, data.decode("latin-1"), sizes, doubtful, odd, _columns(kept, shape, doubtful))
+    _spell(data, buffer, texts, doubtful)
+    return Read(data, buffer, sizes, doubtful, _columns(kept, shape, doubtful))
 
 
 def _waves(
@@ -280,10 +280,10 @@ def _varint(buffer: Ints, at: Ints, most: int) -> tuple[Ints, Ints, Ints]:
     return value, after, whole
 
 
-def _spell(data: bytes, buffer: Ints, texts: list[tuple[Ints, Ints, Ints]], doubtful: Ints) -> set[int]:
-    """Texts that are not ASCII have to be UTF-8; whose they are."""
+def _spell(data: bytes, buffer: Ints, texts: list[tuple[Ints, Ints, Ints]], doubtful: Ints) -> None:
+    """Texts that are not ASCII have to be UTF-8."""
     if not texts or data.isascii():
-        return set()
+        return
     owner, start, stop = map(np.concatenate, zip(*texts, strict=True))
     high = np.cumsum(buffer >> 7, dtype=np.int32)
     # Before each text stands its length, which is read in full: the byte before a text is none of another text's.
@@ -293,7 +293,6 @@ def _spell(data: bytes, buffer: Ints, texts: list[tuple[Ints, Ints, Ints]], doub
             data[a:b].decode()
         except UnicodeDecodeError:
             doubtful[who] = True
-    return set(owner[odd].tolist())
 
 
 def _columns(kept: list[tuple[Ints, ...]], shape: Layout, doubtful: Ints) -> dict[tuple[int, int], Column]:
