@@ -23,6 +23,7 @@ from busbar_audit import queries, warehouse
 from busbar_audit.auditing import audit
 from busbar_audit.checks import catalogue
 from busbar_audit.findings import Outcome
+from busbar_audit.payloads import relations
 from busbar_audit.policy import Policy
 from busbar_audit.reporting.session import Session
 from busbar_audit.store import open_store
@@ -297,14 +298,16 @@ def test_every_query_works_on_the_empty_shape(server: Server, base: str) -> None
             assert ended.reason.startswith(("needs ", "not for ")), (ended.code, ended.reason)
 
 
-def test_a_store_is_judged_alike_with_its_views_planned_anew(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_is_judged_alike_whatever_its_size(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A large one has its views planned anew for each query, and its payloads decoded by column."""
     written(server, "v4", "twice")
     with server.connect(DATABASE) as con:
         for fault in batches()[0]:
             fault.apply(con, "twice")
     said = []
-    for most in (warehouse.SMALL_BYTES, -1):
-        monkeypatch.setattr(warehouse, "SMALL_BYTES", most)
+    for small, many in ((warehouse.SMALL_BYTES, 10_000), (-1, 0)):
+        monkeypatch.setattr(warehouse, "SMALL_BYTES", small)
+        monkeypatch.setattr(relations, "_MANY", many)
         result, _ = judged(server, "twice")
         said.append([(r.code, r.outcome, r.reason, r.examined, r.findings, r.samples) for r in result.results])
     assert said[0] == said[1]

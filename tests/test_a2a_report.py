@@ -16,6 +16,7 @@ from support_postgres import Server, running
 
 from busbar_audit.cli import main
 from busbar_audit.payloads.urls import describe
+from busbar_audit.reporting import notebooks as books
 from busbar_audit.synth import a2a_payloads as payload
 from busbar_audit.synth.a2a import write_a2a
 
@@ -146,3 +147,11 @@ def test_every_form_of_a_url_is_told_without_what_is_secret() -> None:
     for url in _urls():
         told = str(describe(url))
         assert not [word for word in _SECRETS[before:] if word in told], url
+
+
+def test_the_notebook_is_run_by_itself_for_these_stores_only() -> None:
+    ours = books.find(None)
+    for family, due in (("a2a", True), ("a2a-js", True), ("a2a-python", True), ("busbar", False), ("maka", False)):
+        names = [path.stem for path in books.fitting(ours, family)]
+        assert ("06_push_configs" in names) is due, family
+        assert "00_store_overview" in names
