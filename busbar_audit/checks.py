@@ -40,7 +40,9 @@ AREAS = {
         "L": "locks",
         "D": "data",
         "S": "callbacks",
+        "K": "java",
     },
+    "a2a-js": {"J": "peer"},
     "a2a-python": {"P": "peer"},
     "busbar": {
         "S": "store",

@@ -290,7 +290,8 @@ def report(
 @app.command()
 def synth(
     kind: Annotated[
-        str, typer.Argument(metavar="KIND", help="busbar, maka (a SQLite file each) or busbar-pg (PostgreSQL).")
+        str,
+        typer.Argument(metavar="KIND", help="busbar, maka (SQLite), busbar-pg, a2a (PostgreSQL), a2a-python (both)."),
     ],
     out: Annotated[
         str | None,
@@ -301,12 +302,14 @@ def synth(
         ),
     ] = None,
     schema: Annotated[
-        str | None, typer.Option("--schema", metavar="NAME", help="busbar-pg: schema to write; it must hold no tables.")
+        str | None,
+        typer.Option("--schema", metavar="NAME", help="PostgreSQL: schema to write; it must hold no tables."),
     ] = None,
     generation: Annotated[
         int | None,
         typer.Option(
-            help="Schema generation: busbar 5 to 12 (default 9), busbar-pg 6, 10 (default) or 11, maka 4 to 18 (default 18)."
+            help="Schema generation: busbar 5 to 12 (default 9), busbar-pg 6, 10 (default) or 11, maka 4 to 18 (default 18), "
+            "a2a 1 to 4, 11 to 14 (v1 to v4, default 14), a2a-python 1 to 4 (default 4)."
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same rows.")] = 0,
@@ -314,6 +317,10 @@ def synth(
     bodies: Annotated[str, typer.Option(help="From generation 10 on: typed, neutral or migrated.")] = "typed",
     odd: Annotated[list[str] | None, typer.Option("--odd", metavar="NAME", help="A legal but odd shape.")] = None,
     fault: Annotated[list[str] | None, typer.Option("--fault", metavar="NAME", help="Plant this fault.")] = None,
+    policy: Annotated[
+        Path | None,
+        typer.Option("--policy", metavar="FILE", help="a2a: where the policy goes that accepts its helper functions."),
+    ] = None,
     listing: Annotated[bool, typer.Option("--list", help="Name the odd shapes and faults.")] = False,
 ) -> int:
     """Write a synthetic store, healthy or with faults planted."""
@@ -337,7 +344,12 @@ def synth(
             "faults": fault or (),
             "progress": say,
         }
-        for line in _written(kind, out, schema, options):
+        if kind in making.A2A:
+            del options["bodies"]
+            written = making.write_a2a_kind(kind, out, schema, policy, **options)
+        else:
+            written = _written(kind, out, schema, options)
+        for line in written:
             print(line)
     return 0
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from busbar_audit.errors import WarehouseError
+from busbar_audit.payloads.batch import Batch
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -79,11 +81,17 @@ class SourceColumn:
 
 @dataclass(frozen=True)
 class SourceTable:
-    """A table to load. ``key`` names the primary key where the table has no rowid."""
+    """A table to load. ``key`` names the primary key where the table has no rowid; there : its name in the copy, if another."""
 
     name: str
     columns: tuple[SourceColumn, ...]
     key: tuple[str, ...] = ()
+    there: str = ""
+
+    @property
+    def place(self) -> str:
+        """Its name in the copy, quoted."""
+        return quoted(self.there or self.name)
 
 
 @dataclass(frozen=True)
@@ -141,23 +149,44 @@ class Warehouse:
         """Close the DuckDB file."""
         self.con.close()
 
-    def fill(self, relation: str, columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[Any]]) -> None:
-        """Create ``relation`` with the columns (name, DuckDB type) and put the rows in."""
+    def fill(self, relation: str, columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[Any] | Batch]) -> None:
+        """Create ``relation`` with the columns (name, DuckDB type) and put the rows in; some may come as a `Batch`."""
         declared = ", ".join(f"{quoted(name)} {kind}" for name, kind in columns)
         self.con.execute(f"CREATE OR REPLACE TABLE {relation} ({declared})")
-        arriving = iter(rows)
+        arriving = self._without_batches(relation, [name for name, _ in columns], rows)
         while data := [tuple(row) for row in islice(arriving, _AT_ONCE)]:
             self._put(relation, columns, data)
+
+    def _without_batches(
+        self, relation: str, names: Sequence[str], rows: Iterable[Sequence[Any] | Batch]
+    ) -> Iterator[Sequence[Any]]:
+        """Put batches in as they come, each while the next one is made; the other rows are given on."""
+        with ThreadPoolExecutor(1) as beside:
+            putting: Future[None] | None = None
+            for row in rows:
+                # One connection, so one statement at a time: whatever follows waits for what is under way.
+                if putting is not None:
+                    putting.result()
+                    putting = None
+                if isinstance(row, Batch):
+                    putting = beside.submit(self._put_columns, relation, names, row.columns)
+                else:
+                    yield row
+            if putting is not None:
+                putting.result()
+
+    def _put_columns(self, relation: str, names: Sequence[str], columns: Iterable[Sequence[Any]]) -> None:
+        import pyarrow as pa
+
+        arrived = pa.table({name: pa.array(column) for name, column in zip(names, columns, strict=True)})
+        self.con.register("arriving", arrived)
+        self.con.execute(f"INSERT INTO {relation} SELECT * FROM arriving")  # noqa: S608 - names are ours
+        self.con.unregister("arriving")
 
     def _put(self, relation: str, columns: Sequence[tuple[str, str]], data: Sequence[Sequence[Any]]) -> None:
         values = [list(column) for column in zip(*data, strict=True)]
         if len(data) > _FEW:
-            import pyarrow as pa
-
-            arrived = pa.table({name: column for (name, _), column in zip(columns, values, strict=True)})
-            self.con.register("arriving", arrived)
-            self.con.execute(f"INSERT INTO {relation} SELECT * FROM arriving")  # noqa: S608 - names are ours
-            self.con.unregister("arriving")
+            self._put_columns(relation, [name for name, _ in columns], values)
         else:
             self.con.execute(f"INSERT INTO {relation} {_side_by_side(columns)}", values)
 
@@ -318,7 +347,7 @@ class Warehouse:
                 f"SELECT _row FROM raw.{quoted(table.name)} WHERE _rejected ORDER BY _row"  # noqa: S608
             ).fetchall()
             wanted = {row[0] for row in rows}
-            sql = f"SELECT {_row_sql(table)}, {classes} FROM {quoted(table.name)}"  # noqa: S608
+            sql = f"SELECT {_row_sql(table)}, {classes} FROM {table.place}"  # noqa: S608
             for row in con.execute(sql):
                 if row[0] not in wanted:
                     continue
@@ -340,7 +369,7 @@ def _row_sql(table: SourceTable) -> str:
 
 def _extent_sql(table: SourceTable) -> str:
     wide = [f"coalesce(length(CAST({quoted(c.name)} AS BLOB)), 0)" for c in table.columns if c.kind in ("text", "blob")]
-    return f"SELECT count(*), max({' + '.join(['64', *wide])}) FROM {quoted(table.name)}"  # noqa: S608
+    return f"SELECT count(*), max({' + '.join(['64', *wide])}) FROM {table.place}"  # noqa: S608
 
 
 def _any_null(column: SourceColumn) -> bool:
@@ -368,7 +397,7 @@ def _select_sql(table: SourceTable) -> str:
             parts.append(f"CASE WHEN typeof({name}) = 'real' THEN {name} ELSE 0.0 END AS {name}")
         else:
             parts.append(f"coalesce(CAST({name} AS BLOB), x'') AS {name}")
-    return f"SELECT {', '.join(parts)} FROM {quoted(table.name)}"  # noqa: S608
+    return f"SELECT {', '.join(parts)} FROM {table.place}"  # noqa: S608
 
 
 def _side_by_side(columns: Sequence[tuple[str, str]]) -> str:

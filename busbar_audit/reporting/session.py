@@ -17,7 +17,7 @@ from busbar_audit import queries
 from busbar_audit.errors import ReportError, UsageError
 from busbar_audit.findings import at_least
 from busbar_audit.queries import SEVERITIES, Query
-from busbar_audit.reporting import accounts, chainviews, operations, panels, writepath
+from busbar_audit.reporting import accounts, chainviews, operations, panels, push_configs, writepath
 from busbar_audit.reporting.markup import Block, nothing, style, text
 
 if TYPE_CHECKING:
@@ -203,6 +203,22 @@ class Session:
     def tasks(self, limit: int = 20) -> Block:
         """Tasks by state and age, those that wait for a person, and stuck work."""
         return operations.tasks(self, limit)
+
+    def startup(self) -> Block:
+        """Whether the newest A2A SDK would accept the store when it starts, and what it does not look at."""
+        return push_configs.startup(self)
+
+    def provenance(self) -> Block:
+        """Push configurations by provenance, and those that lose their automatic cleanup."""
+        return push_configs.provenance(self)
+
+    def orphans(self) -> Block:
+        """Push configurations without their task, by likely cause."""
+        return push_configs.orphans(self)
+
+    def callbacks(self, limit: int = 50) -> Block:
+        """Callbacks by scheme and host; counts only, no secret."""
+        return push_configs.callbacks(self, limit)
 
     def approvals(self, limit: int = 20) -> Block:
         """Approvals on record, and the calls that waited for one."""
