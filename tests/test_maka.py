@@ -258,7 +258,7 @@ def test_an_imported_session_with_tools_is_named(base: Path, tmp_path: Path) -> 
         edit(con, event_id, lambda e: e.update(content={"kind": "thinking", "text": "so"}))
         con.execute("UPDATE runtime_events SET event_kind = 'thinking' WHERE event_id = ?", (event_id,))
         con.commit()
-    assert judged(path).codes() == {"B19", "D15", "B27", "B35"}
+    assert judged(path).codes() == {"B19", "D15", "B27", "B35", "D12"}
 
 
 def test_turns_beyond_what_a_page_reads(base: Path, tmp_path: Path) -> None:

@@ -15,9 +15,9 @@ ENGINE = "sqlite"
 OLDEST, NEWEST = 4, 18
 KNOWN = "runtime schema 4 to 18"
 
-# Checks of the fact sheet that this version does not have: those that need a conversion of our own, delegated messages
-# (R11), and walks through pages of every size (T06).
-NOT_YET = ("D12", "D13", "D19", "D20", "R11", "T06")
+# Checks of the fact sheet that this version does not have: delegated messages (R11), and walks through pages of every
+# size (T06).
+NOT_YET = ("R11", "T06")
 
 # The ledger's own columns, and beside them one more table of the runtime scope: others have tables of events, too.
 _LEDGER = {"event_id", "session_id", "invocation_id", "run_id", "turn_id", "event_seq", "payload_json", "committed_at"}
@@ -35,6 +35,8 @@ _IMPLIED = (
 )
 # The newest version of each scope that is known here, and where it is stored.
 _SCOPES = {"session_metadata": 39, "core_execution": 9, "operational": 2}
+# Columns of the rows of an earlier store, for MAKA-D20.
+BEFORE = (("session_id", "VARCHAR"), ("sequence", "BIGINT"), ("digest", "VARCHAR"))
 _REGISTRIES = ("session_metadata_schema", "operational_schema_migrations")
 
 
@@ -78,7 +80,8 @@ def generation(found: Shape, stamp: int | None) -> Generation:
 def facts(ask: Ask, found: Shape, _schema: str) -> Mapping[str, Facts]:
     """Versions of all scopes, for MAKA-A01."""
     columns = (("scope", "VARCHAR"), ("place", "VARCHAR"), ("version", "BIGINT"), ("newest", "BIGINT"))
-    return {"scopes": Facts(columns, _scopes(ask, found))}
+    # Rows of an earlier store, filled by an audit that is given one; without it nothing is held against it.
+    return {"scopes": Facts(columns, _scopes(ask, found)), "before_rows": Facts(BEFORE, ())}
 
 
 def _from(name: str, module: str = "facts") -> Callable[[Any], Facts]:
@@ -108,6 +111,8 @@ DERIVED = {
     "older_transcript_facts": Derived(
         _TEXTS | _ANSWERS | {"core_agent_runs"}, _from("transcript_facts", "transcripts")
     ),
+    # Made from what rows were decoded to: the view that reads it reads audit.legacy_rows, too, and that comes first.
+    "page_facts": Derived(frozenset({"session_messages"}), _from("page_facts", "pagewise")),
     "admission_facts": Derived(frozenset({"core_root_turn_admissions"}), _from("admission_facts")),
 }
 

@@ -107,6 +107,7 @@ ROWS: Columns = (
     ("tool_use_id", "VARCHAR"),
     ("meant", "VARCHAR[]"),
     ("meanings", "VARCHAR[]"),
+    ("digest", "VARCHAR"),
 )
 ADMISSIONS: Columns = (
     ("session_id", "VARCHAR"),
@@ -273,7 +274,20 @@ def _row(
         fault = f"{size} bytes in the row itself, above {CHUNK} they are in chunks"
     if (fault is not None and chunked) or not isinstance(row, dict):
         units = size if chunked else js.length(text)
-        return (session, sequence, chunked, size, fault, False, 1, "not a JSON object", *[None] * 6, units, *[None] * 4)
+        return (
+            session,
+            sequence,
+            chunked,
+            size,
+            fault,
+            False,
+            1,
+            "not a JSON object",
+            *[None] * 6,
+            units,
+            *[None] * 4,
+            _sha(text),
+        )
     problems = row_problems(row)
     wrong = [name for name, key, value in (("id", "id", message_id), ("type", "type", kind)) if row.get(key) != value]
     # A time that is no whole number is not carried over (ts is None then), and so not compared.
@@ -301,7 +315,12 @@ def _row(
         row.get("text") == "",
         _text(row.get("id" if row.get("type") == "tool_call" else "toolUseId")),
         *_meanings({} if problems else row),
+        _sha(text),
     )
+
+
+def _sha(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _meanings(row: Mapping[str, Any]) -> tuple[list[str], list[str]]:

@@ -14,13 +14,15 @@ from typing import Any
 from busbar_audit.transcript import js
 from busbar_audit.transcript.event_shape import NOTES, TERMINAL
 from busbar_audit.transcript.projection import normalised
+from busbar_audit.transcript.row_shape import OLD_PLANS
 
 # What a fact can be: the words of views `import_due` and `import_found`.
 USER, ASSISTANT, THINKING, CALL, RESULT = "user", "assistant", "thinking", "tool_call", "tool_result"
 DECISION, USAGE, NOTE, END = "permission_decision", "token_usage", "system_note", "turn_state"
 _SENT, _CALLED, _SHOWN = ("input", "output"), ("id", "name", "args"), ("displayName", "intent")
-_DECIDED = ("decision", "rememberForTurn", "reviewer", "rationale", "riskLevel")
-_WRAPPED = ("plan_submitted", "plan_progress_updated", "plan_execution_completed", "plan_execution_cancelled")
+_DECIDED = ("decision", "rememberForTurn")
+# In front of the digest of a row whose content is another one once it was converted.
+LOOSE = "~"
 
 
 def row_meanings(row: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -36,7 +38,7 @@ def row_meanings(row: Mapping[str, Any]) -> list[tuple[str, str]]:
         told = {"id": row.get("id"), "name": row.get("toolName"), "args": row.get("args")}
         return [(CALL, _digest([told, _kept(row, _SHOWN)]))]
     if kind == RESULT:
-        return [(RESULT, _digest([row.get("toolUseId"), row.get("isError") is True, _result(row.get("content"))]))]
+        return [(RESULT, _result(row.get("toolUseId"), row.get("isError"), row.get("content")))]
     if kind == DECISION:
         return [(DECISION, _digest([row.get("id"), _kept(row, _DECIDED)]))]
     if kind == USAGE:
@@ -54,15 +56,14 @@ def event_meaning(event: Mapping[str, Any]) -> tuple[str | None, str | None]:
     kind, role = content.get("kind"), event.get("role")
     if actions.get("endInvocation") is True or event.get("status") in TERMINAL:
         return END, _word(event.get("status"))
-    if kind == "text" and role in ("user", "model"):
+    if kind == "text":
         return (USER, _digest(_said(content))) if role == "user" else (ASSISTANT, _digest(content.get("text")))
     if kind == THINKING:
         return THINKING, _digest(_kept(content, ("text", "signature", "providerOptions")))
     if kind == "function_call":
         return CALL, _digest([_kept(content, _CALLED), _kept(_object(actions, "stateDelta"), _SHOWN)])
     if kind == "function_response":
-        told = [content.get("id"), content.get("isError") is True, _result(content.get("result"))]
-        return RESULT, _digest(told)
+        return RESULT, _result(content.get("id"), content.get("isError"), content.get("result"))
     if kind == NOTE:
         return NOTE, _digest([content.get("note"), content.get("data")])
     if "permissionDecision" in actions:
@@ -83,11 +84,11 @@ def _parts(thinking: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [_kept(part, ("text", "signature", "providerOptions")) for part in told]
 
 
-def _result(content: Any) -> Any:
-    """The content of a result; those of an earlier plan tool are stored as values of kind json."""
-    if isinstance(content, dict) and content.get("kind") in _WRAPPED:
-        return {"kind": "json", "value": content}
-    return content
+def _result(used: Any, failed: Any, content: Any) -> str:
+    """A result. Those of an earlier plan tool become values of kind json; of an explorer's only the report is kept."""
+    kind = content.get("kind") if isinstance(content, dict) else None
+    told = {"kind": "json", "value": content} if kind in OLD_PLANS else content
+    return (LOOSE if kind == "explore_agent" else "") + _digest([used, failed is True, told])
 
 
 def _word(status: Any) -> str:

@@ -12,19 +12,23 @@ WITH matched AS (
 ), thoughts AS (
     SELECT DISTINCT session_id, turn_id, message_key FROM audit.import_found WHERE meant = 'thinking' AND NOT converted
 ), latest AS (SELECT session_id, max(committed_at) AS at FROM audit.ledger_events GROUP BY session_id),
-steered AS (SELECT DISTINCT session_id, event_id FROM audit.ledger_events WHERE steering),
+unread AS (
+    SELECT DISTINCT session_id FROM audit.legacy_rows WHERE NOT valid OR problems > 0 OR misfiled IS NOT NULL OR chunk_fault IS NOT NULL
+), steered AS (SELECT DISTINCT session_id, event_id FROM audit.ledger_events WHERE steering),
 told AS (
     SELECT r.session_id, r.sequence, r.message_id, r.turn_id, r.type, r.note_kind, r.status, r.blank, r.steering_event,
         r.valid AND r.problems = 0 AND r.misfiled IS NULL AND r.chunk_fault IS NULL AS readable,
         r.type = 'system_note' AND r.note_kind IN ('session_start', 'session_resume', 'mode_change', 'model_change', 'error', 'abort') AS retired,
-        m.due, m.found, m.first_found, m.event_id, m.differs, t.users, t.version, t.native_runs > 0 AS native, t.native_ended,
+        m.due, m.found, m.first_found, m.event_id, m.differs, t.users, t.version, coalesce(t.native, false) AS native, t.native_ended,
         t.run_id, t.invocation_id, t.generation, t.mode, t.ended, t.ending, t.end_event, t.last_state, t.last_ending,
-        p.session_id IS NOT NULL AS prompted, h.session_id IS NOT NULL AS thought, s.event_id AS steered, r.message_ts > l.at AS late
+        p.session_id IS NOT NULL AS prompted, h.session_id IS NOT NULL AS thought, s.event_id AS steered, r.message_ts > l.at AS late,
+        u.session_id IS NOT NULL AS blocked
     FROM audit.legacy_rows AS r LEFT JOIN audit.import_turns AS t ON t.session_id = r.session_id AND t.turn_id = r.turn_id
         LEFT JOIN matched AS m ON m.session_id = r.session_id AND m.sequence = r.sequence
         LEFT JOIN prompts AS p ON p.session_id = r.session_id AND p.turn_id = r.turn_id
         LEFT JOIN thoughts AS h ON h.session_id = r.session_id AND h.turn_id = r.turn_id AND h.message_key = r.message_id
         LEFT JOIN latest AS l ON l.session_id = r.session_id
+        LEFT JOIN unread AS u ON u.session_id = r.session_id
         LEFT JOIN steered AS s ON s.session_id = r.session_id AND s.event_id = r.steering_event
 ), judged AS (
     SELECT *, CASE
@@ -55,9 +59,12 @@ told AS (
         WHEN run_id IS NOT NULL AND (found >= due OR (mode = 'text' AND first_found > 0)) THEN ['converted', '4.4', '']
         WHEN run_id IS NOT NULL AND NOT ended AND version = 1 THEN ['lost', '4.1 a conversion that nobody will end', 'D06']
         WHEN run_id IS NOT NULL AND NOT ended THEN ['pending', '4.6 a conversion that is not finished', '']
+        WHEN run_id IS NOT NULL AND version = 1 AND note_kind LIKE 'context%' AND sequence > last_state
+            THEN ['lost', '3.3 a retained note written after the conversion, accepted', 'D14']
         WHEN run_id IS NOT NULL AND type = 'turn_state' THEN ['lost', '4.5 an ending that is another', 'D07']
         WHEN run_id IS NOT NULL THEN ['lost', '8 a converted turn without it', 'D12']
         -- A turn without a run.
+        WHEN coalesce(version, 2) <> 1 AND blocked THEN ['pending', '3 its session has a row that cannot be decoded', '']
         WHEN users = 0 THEN ['skipped', '4.6 a turn without a user message', '']
         WHEN version = 1 AND late THEN ['lost', '4.1 written after the conversion', 'D18']
         WHEN version = 1 THEN ['lost', '4.1 a turn that was not converted', 'D03']

@@ -10,6 +10,8 @@ WITH counted AS (
         bool_or(starts_with(e.event_id, 'invocation_opened:')) AS migrated,
         bool_or(e.kind = 'invocation_opened') AS opened,
         bool_or(e.meant = 'user') AS user_text,
+        count(*) FILTER (starts_with(e.event_id, e.run_id || '-e')) AS numbered,
+        max(TRY_CAST(nullif(regexp_extract(e.event_id, '-e([0-9]{1,9})$', 1), '') AS BIGINT)) FILTER (starts_with(e.event_id, e.run_id || '-e')) AS highest,
         count(*) FILTER (e.meant IS NOT NULL AND e.meant <> 'turn_state') AS facts,
         arg_min(e.opened_at, e.seq) AS opened_at, min(e.generated_at) AS generated_first, max(e.generated_at) AS generated_last,
         bool_or(ends_with(e.event_id, '-abandoned')) AS abandoned
@@ -21,7 +23,7 @@ WITH counted AS (
     FROM audit.terminals GROUP BY invocation_id
 ), joined AS (
     SELECT i.session_id, i.turn_id, i.run_id, i.invocation_id, coalesce(c.events, 0) AS events, coalesce(c.told, 0) AS told,
-        coalesce(c.random, 0) AS random, coalesce(c.migrated, false) AS migrated, coalesce(c.user_text, false) AS user_text,
+        coalesce(c.random, 0) AS random, coalesce(c.numbered, 0) AS numbered, coalesce(c.highest, 0) AS highest, coalesce(c.migrated, false) AS migrated, coalesce(c.user_text, false) AS user_text,
         coalesce(c.facts, 0) AS facts, coalesce(c.abandoned, false) AS abandoned, c.opened_at, c.generated_first, c.generated_last,
         coalesce(c.opened, false) AS opened, e.event_id AS end_event, e.seq AS end_seq, e.status, e.ending,
         coalesce(e.recovered, false) AS recovered, coalesce(e.missing_end, false) AS missing_end, e.event_id IS NOT NULL AS ended,

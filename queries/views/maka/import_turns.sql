@@ -19,7 +19,8 @@ WITH held AS (
     GROUP BY session_id, turn_id
 )
 SELECT h.*, s.ledger_version AS version, coalesce(s.foreign_origin, false) AS foreign_origin,
-    coalesce(n.runs, 0) AS native_runs, coalesce(n.ended, false) AS native_ended,
+    -- Where both are there, as in histories of C0 and C1, what was converted is looked at.
+    n.runs IS NOT NULL AND NOT coalesce(r.ended, false) AS native, coalesce(n.ended, false) AS native_ended,
     r.run_id, r.invocation_id, r.generation, r.mode, coalesce(r.ended, false) AS ended, r.ending, r.end_event
 FROM held AS h LEFT JOIN audit.sessions AS s ON s.session_id = h.session_id
     LEFT JOIN native AS n ON n.session_id = h.session_id AND n.turn_id = h.turn_id
