@@ -35,7 +35,7 @@ def _each(reading: Any) -> Iterator[tuple[Any, ...]]:
 
 def _all(rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[str, int, int, int | None]]:
     for session, own in groupby(rows, key=lambda row: row[0]):
-        for sequence, page, part in parts((row[1:] for row in own)):
+        for sequence, page, part in parts(row[1:] for row in own):
             yield session, sequence, page, part
 
 

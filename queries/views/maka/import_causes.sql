@@ -4,10 +4,9 @@
 --   (end of section 8 of the maka sheet); generation is of the converter that wrote it.
 -- applies: maka sqlite 8-18
 WITH lost AS (
-    SELECT session_id, turn_id, count(*) AS rows, min(sequence) AS first_lost, max(sequence) AS last_lost FROM audit.import_rows
-    WHERE fate = 'lost' AND run_id IS NOT NULL AND code IN ('D06', 'D07', 'D12') GROUP BY session_id, turn_id
-), kept AS (
-    SELECT session_id, turn_id, max(sequence) AS last_kept FROM audit.import_rows WHERE fate = 'converted' GROUP BY session_id, turn_id
+    SELECT i.session_id, i.turn_id, count(*) AS rows, min(i.sequence) AS first_lost, max(i.sequence) AS last_lost, min(r.message_ts) AS lost_at
+    FROM audit.import_rows AS i JOIN audit.legacy_rows AS r ON r.session_id = i.session_id AND r.sequence = i.sequence
+    WHERE i.fate = 'lost' AND i.run_id IS NOT NULL AND i.code IN ('D06', 'D07', 'D12') GROUP BY i.session_id, i.turn_id
 ), cut AS (SELECT session_id, turn_id, max(part) AS parts FROM audit.import_parts WHERE part IS NOT NULL GROUP BY session_id, turn_id),
 due AS (SELECT session_id, message_id, meant, count(*) AS n FROM audit.import_due GROUP BY session_id, message_id, meant),
 twice AS (
@@ -15,10 +14,9 @@ twice AS (
         LEFT JOIN due AS d ON d.session_id = f.session_id AND d.message_id = f.stored_id AND d.meant = f.meant
     WHERE f.converted AND f.meant <> 'turn_state' AND f.stored_id IS NOT NULL AND f.alike > greatest(1, coalesce(d.n, 0))
 ), runs AS (
-    SELECT r.*, l.rows AS lost, l.first_lost, l.last_lost, k.last_kept, coalesce(c.parts, 1) AS parts, w.turn_id IS NOT NULL AS doubled,
+    SELECT r.*, l.rows AS lost, l.first_lost, l.last_lost, l.lost_at, coalesce(c.parts, 1) AS parts, w.turn_id IS NOT NULL AS doubled,
         t.last_state IS NOT NULL AS told_end
     FROM audit.import_runs AS r LEFT JOIN lost AS l ON l.session_id = r.session_id AND l.turn_id = r.turn_id
-        LEFT JOIN kept AS k ON k.session_id = r.session_id AND k.turn_id = r.turn_id
         LEFT JOIN cut AS c ON c.session_id = r.session_id AND c.turn_id = r.turn_id
         LEFT JOIN twice AS w ON w.session_id = r.session_id AND w.turn_id = r.turn_id
         LEFT JOIN audit.import_turns AS t ON t.session_id = r.session_id AND t.turn_id = r.turn_id
@@ -35,7 +33,7 @@ SELECT session_id, turn_id, run_id, generation,
         WHEN ended AND lost > 0 AND parts > 1 THEN 'its rows cross the edge of a conversion page'
         WHEN ended AND lost > 0 AND highest > numbered THEN 'event(s) are gone that were written: the numbers have gaps'
         WHEN ended AND lost > 0 AND missing_end AND generation = 'C2' THEN 'generic recovery sealed a conversion of the C2 kind'
-        WHEN ended AND lost > 0 AND first_lost > last_kept THEN 'rows written after the turn was converted'
+        WHEN ended AND lost > 0 AND lost_at > end_at THEN 'rows written after the turn was converted'
         WHEN ended AND lost > 0 AND missing_end THEN 'sealed before its rows were converted'
         WHEN ended AND lost > 0 THEN 'not known'
         WHEN ended THEN NULL

@@ -18,14 +18,14 @@ WITH counted AS (
     FROM audit.ledger_events AS e
     WHERE starts_with(e.run_id, 'transcript-') GROUP BY e.session_id, e.turn_id, e.run_id, e.invocation_id
 ), ended AS (
-    SELECT invocation_id, arg_min(event_id, seq) AS event_id, arg_min(coalesce(status, ''), seq) AS status, arg_min(seq, seq) AS seq,
+    SELECT invocation_id, arg_min(event_id, seq) AS event_id, arg_min(coalesce(status, ''), seq) AS status, min(seq) AS seq, arg_min(committed_at, seq) AS end_at,
         arg_min(meaning, seq) AS ending, arg_min(recovered, seq) AS recovered, arg_min(missing_end, seq) AS missing_end
     FROM audit.terminals GROUP BY invocation_id
 ), joined AS (
     SELECT i.session_id, i.turn_id, i.run_id, i.invocation_id, coalesce(c.events, 0) AS events, coalesce(c.told, 0) AS told,
         coalesce(c.random, 0) AS random, coalesce(c.numbered, 0) AS numbered, coalesce(c.highest, 0) AS highest, coalesce(c.migrated, false) AS migrated, coalesce(c.user_text, false) AS user_text,
         coalesce(c.facts, 0) AS facts, coalesce(c.abandoned, false) AS abandoned, c.opened_at, c.generated_first, c.generated_last,
-        coalesce(c.opened, false) AS opened, e.event_id AS end_event, e.seq AS end_seq, e.status, e.ending,
+        coalesce(c.opened, false) AS opened, e.event_id AS end_event, e.end_at, e.status, e.ending,
         coalesce(e.recovered, false) AS recovered, coalesce(e.missing_end, false) AS missing_end, e.event_id IS NOT NULL AS ended,
         s.ledger_version AS version, coalesce(s.foreign_origin, false) AS foreign_origin
     FROM audit.import_invocations AS i LEFT JOIN counted AS c ON c.invocation_id = i.invocation_id AND c.run_id = i.run_id
