@@ -35,8 +35,6 @@ _IMPLIED = (
 )
 # The newest version of each scope that is known here, and where it is stored.
 _SCOPES = {"session_metadata": 39, "core_execution": 9, "operational": 2}
-# Columns of the rows of an earlier store, for MAKA-D20.
-BEFORE = (("session_id", "VARCHAR"), ("sequence", "BIGINT"), ("digest", "VARCHAR"))
 _REGISTRIES = ("session_metadata_schema", "operational_schema_migrations")
 
 
@@ -80,8 +78,7 @@ def generation(found: Shape, stamp: int | None) -> Generation:
 def facts(ask: Ask, found: Shape, _schema: str) -> Mapping[str, Facts]:
     """Versions of all scopes, for MAKA-A01."""
     columns = (("scope", "VARCHAR"), ("place", "VARCHAR"), ("version", "BIGINT"), ("newest", "BIGINT"))
-    # Rows of an earlier store, filled by an audit that is given one; without it nothing is held against it.
-    return {"scopes": Facts(columns, _scopes(ask, found)), "before_rows": Facts(BEFORE, ())}
+    return {"scopes": Facts(columns, _scopes(ask, found))}
 
 
 def _from(name: str, module: str = "facts") -> Callable[[Any], Facts]:
