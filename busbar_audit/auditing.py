@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -16,6 +17,7 @@ from busbar_audit import checks, queries
 from busbar_audit.checks import Check
 from busbar_audit.errors import AuditError, UnknownCheck, UsageError
 from busbar_audit.findings import CheckResult, Outcome
+from busbar_audit.imports.before import fill_before
 from busbar_audit.policy import Acceptance, Policy
 from busbar_audit.queries import SEVERITIES
 from busbar_audit.result import ChainLine, Result
@@ -46,6 +48,7 @@ def audit(
     restart: Sequence[RestartRow] | None = None,
     policy: Policy | None = None,
     witness: Witness | None = None,
+    before: str | os.PathLike[str] | None = None,
 ) -> Result:
     """Audit an opened store.
 
@@ -58,6 +61,7 @@ def audit(
     restart : rows of the copies of a restart proof; without them its checks do not apply.
     policy : what the operator declares, see `read_policy`.
     witness : of this store, see `open_witness`; `Result.advance` moves it on when all else is done.
+    before : an earlier copy of the store; what was imported since is held against it, see `fill_before`.
     fast : let the fast verifier clear whole call chains; without it SQL recomputes every digest.
 
     Returns
@@ -87,6 +91,10 @@ def audit(
         [(name, _TEXT) for name in ("phase", "subject", "scope", "place", "state", "digest")],
         restart or (),
     )
+    if before is not None:
+        say("reading the earlier store")
+        values["--before"] = True
+    fill_before(store, before)
 
     run = _Run(store, selected, values, say, fast, accepted, witness)
     results = run.results()

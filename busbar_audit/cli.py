@@ -57,6 +57,10 @@ WitnessOption = Annotated[
         "--witness", metavar="DIR", help="Folder of witnesses: what was proven before is held against the store."
     ),
 ]
+BeforeOption = Annotated[
+    str | None,
+    typer.Option("--before", metavar="TARGET", help="An earlier copy of the store: imports since are held against it."),
+]
 FamilyOption = Annotated[str | None, typer.Option("--family", help="Accept only this family of stores.")]
 AsOfOption = Annotated[
     str | None, typer.Option("--as-of", metavar="TIME", help="The clock of all checks (ISO 8601 with zone).")
@@ -145,6 +149,7 @@ def audit(
     schema: SchemaOption = None,
     policy: PolicyOption = None,
     witness: WitnessOption = None,
+    before: BeforeOption = None,
     as_of: AsOfOption = None,
     fail_on: FailOnOption = "medium",
     out: Annotated[
@@ -169,6 +174,7 @@ def audit(
                     progress=say,
                     policy=declared,
                     witness=kept,
+                    before=before,
                 )
             )
         document = run_dict(results)
@@ -262,6 +268,7 @@ def report(
     schema: SchemaOption = None,
     policy: PolicyOption = None,
     witness: WitnessOption = None,
+    before: BeforeOption = None,
     as_of: AsOfOption = None,
     fail_on: FailOnOption = "medium",
     as_json: JsonOption = False,
@@ -280,6 +287,7 @@ def report(
             skip=skip or (),
             policy=policy,
             witness=witness,
+            before=before,
             as_of=_moment(as_of),
             fail_on=fail_on,
             progress=say,

@@ -17,7 +17,7 @@ from busbar_audit import queries
 from busbar_audit.errors import ReportError, UsageError
 from busbar_audit.findings import at_least
 from busbar_audit.queries import SEVERITIES, Query
-from busbar_audit.reporting import accounts, chainviews, operations, panels, push_configs, writepath
+from busbar_audit.reporting import accounts, chainviews, imports, operations, panels, push_configs, writepath
 from busbar_audit.reporting.markup import Block, nothing, style, text
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ def open_run(
     witness: str | None = None,
     as_of: str | int | datetime | None = None,
     out: str | os.PathLike[str] | None = None,
+    before: str | os.PathLike[str] | None = None,
 ) -> Session:
     """Open what a notebook is about.
 
@@ -51,6 +52,7 @@ def open_run(
     policy : a file for `read_policy`. witness : not supported by this version; anything but None is refused.
     as_of : the clock of all checks: a time with its zone (``2026-03-01T00:00:00Z``) or unix seconds.
     out : a folder for result.json, tables and metrics of an audit made here.
+    before : an earlier copy of the store, which what was imported since is held against.
 
     Raises
     ------
@@ -67,7 +69,7 @@ def open_run(
             "Expected the path of a store.",
             f"Set target in the parameters cell, or {TARGET} in the environment.",
         )
-    return _audited(named, _clock(as_of), out, policy)
+    return _audited(named, _clock(as_of), out, policy, before)
 
 
 def _audited(
@@ -75,6 +77,7 @@ def _audited(
     as_of: datetime | int | None,
     out: str | os.PathLike[str] | None,
     policy: str | None,
+    before: str | os.PathLike[str] | None,
 ) -> Session:
     from busbar_audit.auditing import audit
     from busbar_audit.policy import read_policy
@@ -84,7 +87,7 @@ def _audited(
     declared = read_policy(policy) if policy is not None else None
     store = open_store(target)
     try:
-        result = audit(store, as_of=as_of, policy=declared)
+        result = audit(store, as_of=as_of, policy=declared, before=before)
         if out is not None:
             write_report([result], out)
     except BaseException:
@@ -235,6 +238,22 @@ class Session:
     def usage(self, limit: int = 10) -> Block:
         """The last windows of usage, and who used most."""
         return accounts.usage(self, limit)
+
+    def import_account(self, limit: int = 30) -> Block:
+        """Where every legacy row went: as a picture, by kind, by rule, and session by session."""
+        return imports.account(self, limit)
+
+    def lost_rows(self, limit: int = 8, each_side: int = 3) -> Block:
+        """The first lost row of each session between its neighbours."""
+        return imports.first_lost(self, limit, each_side)
+
+    def at_risk(self, limit: int = 40) -> Block:
+        """What the conversion to come will fail on, cut, change or leave out."""
+        return imports.at_risk(self, limit)
+
+    def copies(self) -> Block:
+        """A gateway's own imports: the engine's copy of the admin audit, and the plane copy."""
+        return imports.copies(self)
 
     def populations(self) -> Block:
         """Chains by population and verdict."""

@@ -15,9 +15,9 @@ ENGINE = "sqlite"
 OLDEST, NEWEST = 4, 18
 KNOWN = "runtime schema 4 to 18"
 
-# Checks of the fact sheet that this version does not have: those that need a conversion of our own, delegated messages
-# (R11), and walks through pages of every size (T06).
-NOT_YET = ("D12", "D13", "D19", "D20", "R11", "T06")
+# Checks of the fact sheet that this version does not have: delegated messages (R11), and walks through pages of every
+# size (T06).
+NOT_YET = ("R11", "T06")
 
 # The ledger's own columns, and beside them one more table of the runtime scope: others have tables of events, too.
 _LEDGER = {"event_id", "session_id", "invocation_id", "run_id", "turn_id", "event_seq", "payload_json", "committed_at"}
@@ -108,6 +108,8 @@ DERIVED = {
     "older_transcript_facts": Derived(
         _TEXTS | _ANSWERS | {"core_agent_runs"}, _from("transcript_facts", "transcripts")
     ),
+    # Made from what rows were decoded to: the view that reads it reads audit.legacy_rows, too, and that comes first.
+    "page_facts": Derived(frozenset({"session_messages"}), _from("page_facts", "pagewise")),
     "admission_facts": Derived(frozenset({"core_root_turn_admissions"}), _from("admission_facts")),
 }
 

@@ -14,6 +14,7 @@ from busbar_audit.transcript import js
 from busbar_audit.transcript.decoding import Problem, check
 from busbar_audit.transcript.event_shape import NOTES, OPENING, TERMINAL, event_problems
 from busbar_audit.transcript.ledger import header_opening, opening_of
+from busbar_audit.transcript.meaning import event_meaning, row_meanings
 from busbar_audit.transcript.projection import CAPPED, failure_class, normalised, thinking_key
 from busbar_audit.transcript.row_shape import OLD_PLANS, RESULTS, RETIRED, TYPES, row_problems
 
@@ -21,6 +22,7 @@ Columns = Sequence[tuple[str, str]]
 Table = tuple[Columns, Iterable[Sequence[Any]]]
 MARK = "session-message-chunks-v1"
 CHUNK = 65_536
+MISSING_END = "missing_terminal_event"
 _BATCH = 4096
 _KINDS = frozenset(
     ("text", "thinking", "function_call", "function_response", "error", "system_note", "invocation_opened", "injection")
@@ -60,6 +62,11 @@ EVENTS: Columns = (
     ("parent_run", "BOOLEAN"),
     ("agent", "BOOLEAN"),
     ("prompt_digest", "VARCHAR"),
+    ("meant", "VARCHAR"),
+    ("meaning", "VARCHAR"),
+    ("generated_at", "DOUBLE"),
+    ("recovered", "BOOLEAN"),
+    ("missing_end", "BOOLEAN"),
 )
 OPENINGS: Columns = (
     ("invocation_id", "VARCHAR"),
@@ -95,6 +102,12 @@ ROWS: Columns = (
     ("steering_event", "VARCHAR"),
     ("note_kind", "VARCHAR"),
     ("status", "VARCHAR"),
+    ("units", "BIGINT"),
+    ("blank", "BOOLEAN"),
+    ("tool_use_id", "VARCHAR"),
+    ("meant", "VARCHAR[]"),
+    ("meanings", "VARCHAR[]"),
+    ("digest", "VARCHAR"),
 )
 ADMISSIONS: Columns = (
     ("session_id", "VARCHAR"),
@@ -207,6 +220,10 @@ def _event(
         _finite(event.get("ts")) if opened else None,
         *(_opening(content) if opened else (None, None, None, None)),
         prompt_digest(content) if kind == "text" and event.get("role") == "user" else None,
+        *((None, None) if problems else event_meaning(event)),
+        _finite(_object(delta, "makaRuntimeRecovery").get("generatedAt")),
+        delta.get("recovered") is True,
+        delta.get("failureClass") == MISSING_END,
     )
 
 
@@ -256,7 +273,21 @@ def _row(
     if fault is None and not chunked and size > CHUNK:
         fault = f"{size} bytes in the row itself, above {CHUNK} they are in chunks"
     if (fault is not None and chunked) or not isinstance(row, dict):
-        return (session, sequence, chunked, size, fault, False, 1, "not a JSON object", *[None] * 6)
+        units = size if chunked else js.length(text)
+        return (
+            session,
+            sequence,
+            chunked,
+            size,
+            fault,
+            False,
+            1,
+            "not a JSON object",
+            *[None] * 6,
+            units,
+            *[None] * 4,
+            _sha(text),
+        )
     problems = row_problems(row)
     wrong = [name for name, key, value in (("id", "id", message_id), ("type", "type", kind)) if row.get(key) != value]
     # A time that is no whole number is not carried over (ts is None then), and so not compared.
@@ -279,7 +310,22 @@ def _row(
         _word(row.get("status"), ("running", "completed", "aborted", "failed"))
         if row.get("type") == "turn_state"
         else None,
+        # What a page of the converter counts: units of UTF-16 where the record is in the row, else bytes.
+        size if chunked else js.length(text),
+        row.get("text") == "",
+        _text(row.get("id" if row.get("type") == "tool_call" else "toolUseId")),
+        *_meanings({} if problems else row),
+        _sha(text),
     )
+
+
+def _sha(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _meanings(row: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+    told = row_meanings(row)
+    return [meant for meant, _ in told], [meaning for _, meaning in told]
 
 
 def _joined(con: Any, session: str, sequence: int, chunked: bool) -> tuple[str | None, str | None]:
