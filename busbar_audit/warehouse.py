@@ -299,7 +299,7 @@ class Warehouse:
         rows: list[list[Any]] = []
         with closing(read_only(snapshot)) as con:
             try:
-                for number, *pairs in con.execute(f"SELECT {_row_sql(table)}, {told} FROM {quoted(table.name)}"):  # noqa: S608
+                for number, *pairs in con.execute(f"SELECT {_row_sql(table)}, {told} FROM {table.place}"):  # noqa: S608
                     rejected, values = False, []
                     for column, kind, value in zip(table.columns, pairs[::2], pairs[1::2], strict=True):
                         wrong = bool(_reason(column, kind.decode(), value))

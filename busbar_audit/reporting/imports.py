@@ -167,7 +167,7 @@ def first_lost(session: Session, limit: int, side: int) -> Block:
 
 
 def _cells(row: Mapping[str, Any]) -> list[str]:
-    event = name_of(row["event_id"])
+    event = f"<code>{text(row['event_id'], 80)}</code>" if row["event_id"] else ""
     rule = text(row["rule"]) + (f" <b>MAKA-{html.escape(row['code'])}</b>" if row["code"] else "")
     return [
         number(row["sequence"]), text(row["kind"], 60), name_of(row["row_id"]), name_of(row["turn_id"]),
