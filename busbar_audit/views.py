@@ -43,7 +43,7 @@ class Views:
         tables: Iterable[str],
         small: Callable[[], bool],
         derived: Mapping[str, Derived],
-        fill: Callable[[str, Sequence[tuple[str, str]], Iterable[Sequence[Any]]], None],
+        fill: Callable[[str, Sequence[tuple[str, str]], Iterable[Any]], None],
     ) -> None:
         self._con = con
         self._derived = derived

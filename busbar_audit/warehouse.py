@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
@@ -22,6 +23,7 @@ import duckdb
 import pyarrow as pa
 
 from busbar_audit.errors import WarehouseError
+from busbar_audit.payloads.batch import Batch
 
 BATCH_BYTES = 64 << 20
 # Of so little, each view may be kept as a table.
@@ -123,21 +125,41 @@ class Warehouse:
         """Close the DuckDB file."""
         self.con.close()
 
-    def fill(self, relation: str, columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[Any]]) -> None:
-        """Create ``relation`` with the columns (name, DuckDB type) and put the rows in."""
+    def fill(self, relation: str, columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[Any] | Batch]) -> None:
+        """Create ``relation`` with the columns (name, DuckDB type) and put the rows in; some may come as a `Batch`."""
         declared = ", ".join(f"{quoted(name)} {kind}" for name, kind in columns)
         self.con.execute(f"CREATE OR REPLACE TABLE {relation} ({declared})")
-        arriving = iter(rows)
+        arriving = self._without_batches(relation, [name for name, _ in columns], rows)
         while data := [tuple(row) for row in islice(arriving, _AT_ONCE)]:
             self._put(relation, [name for name, _ in columns], data)
 
+    def _without_batches(
+        self, relation: str, names: Sequence[str], rows: Iterable[Sequence[Any] | Batch]
+    ) -> Iterator[Sequence[Any]]:
+        """Put batches in as they come, each while the next one is made; the other rows are given on."""
+        with ThreadPoolExecutor(1) as beside:
+            putting: Future[None] | None = None
+            for row in rows:
+                # One connection, so one statement at a time: whatever follows waits for what is under way.
+                if putting is not None:
+                    putting.result()
+                    putting = None
+                if isinstance(row, Batch):
+                    putting = beside.submit(self._put_columns, relation, names, row.columns)
+                else:
+                    yield row
+            if putting is not None:
+                putting.result()
+
+    def _put_columns(self, relation: str, names: Sequence[str], columns: Iterable[Sequence[Any]]) -> None:
+        arrived = pa.table({name: pa.array(column) for name, column in zip(names, columns, strict=True)})
+        self.con.register("arriving", arrived)
+        self.con.execute(f"INSERT INTO {relation} SELECT * FROM arriving")  # noqa: S608 - names are ours
+        self.con.unregister("arriving")
+
     def _put(self, relation: str, names: Sequence[str], data: Sequence[tuple[Any, ...]]) -> None:
         if len(data) > _MANY:
-            columns = zip(*data, strict=True)
-            arrived = pa.table({name: list(column) for name, column in zip(names, columns, strict=True)})
-            self.con.register("arriving", arrived)
-            self.con.execute(f"INSERT INTO {relation} SELECT * FROM arriving")  # noqa: S608 - names are ours
-            self.con.unregister("arriving")
+            self._put_columns(relation, names, map(list, zip(*data, strict=True)))
         else:
             marks = ", ".join(f"({', '.join('?' * len(names))})" for _ in data)
             self.con.execute(f"INSERT INTO {relation} VALUES {marks}", [v for row in data for v in row])  # noqa: S608

@@ -31,10 +31,10 @@ class Generation:
 
 @dataclass(frozen=True)
 class Facts:
-    """A table of schema ``source``: columns as (name, DuckDB type), and rows; an iterator of rows is used once."""
+    """A table of schema ``source``: columns as (name, DuckDB type), and rows or batches of rows; an iterator is used once."""
 
     columns: Sequence[tuple[str, str]]
-    rows: Iterable[Sequence[Any]]
+    rows: Iterable[Any]
 
 
 @dataclass(frozen=True)

@@ -98,10 +98,10 @@ _ANSWERS = frozenset({"core_interaction_requests", "core_interaction_outcomes"})
 
 
 DERIVED = {
-    "event_facts": Derived(frozenset({"runtime_events"}), _from("event_facts")),
+    "event_facts": Derived(frozenset({"runtime_events"}), _from("event_facts", "event_facts")),
     "opening_facts": Derived(frozenset({"runtime_legacy_invocation_openings"}), _from("opening_facts")),
     "header_facts": Derived(frozenset({"core_agent_runs"}), _from("header_facts")),
-    "row_facts": Derived(frozenset({"session_messages"}), _from("row_facts")),
+    "row_facts": Derived(frozenset({"session_messages"}), _from("row_facts", "row_facts")),
     "transcript_facts": Derived(
         _TEXTS | _ANSWERS | {"runtime_legacy_invocation_openings"}, _from("transcript_facts", "transcripts")
     ),

@@ -8,22 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from busbar_audit.transcript import js
 from busbar_audit.transcript.decoding import Problem
 from busbar_audit.transcript.event_shape import event_problems
 from busbar_audit.transcript.projection import LINEAGE, Run
+from busbar_audit.transcript.reader import Reader
+from busbar_audit.transcript.values import parsed
 
 AUTHORITY = "maka_workspace_authority"
 OPENED = "invocation_opened"
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Stored:
     """One row of the ledger: its columns, what was read from its payload, and its place in the session.
 
     bytes : of the payload. event : None where the payload is no JSON object. problems : what keeps it from being decoded.
+    canonical : whether the payload is the canonical form of the event. row : its number in the table.
     """
 
     event_id: str
@@ -37,18 +41,20 @@ class Stored:
     bytes: int
     event: dict[str, Any] | None
     problems: tuple[Problem, ...]
+    canonical: bool = False
+    row: int = -1
 
     @property
     def identical(self) -> bool:
         """Whether the payload names itself as the columns do."""
-        event = self.event or {}
+        get = (self.event or {}).get
         return (
-            event.get("id"),
-            event.get("sessionId"),
-            event.get("invocationId"),
-            event.get("runId"),
-            event.get("turnId"),
-        ) == (self.event_id, self.session_id, self.invocation_id, self.run_id, self.turn_id)
+            get("id") == self.event_id
+            and get("sessionId") == self.session_id
+            and get("invocationId") == self.invocation_id
+            and get("runId") == self.run_id
+            and get("turnId") == self.turn_id
+        )
 
 
 @dataclass(frozen=True)
@@ -77,15 +83,24 @@ class Opening:
         return Run(self.model, self.lineage)
 
 
-def decode(payload: str | bytes | None) -> tuple[dict[str, Any] | None, tuple[Problem, ...]]:
-    """Read the payload of an event; what it holds, and what keeps the product from reading it."""
-    try:
-        text = payload.decode() if isinstance(payload, bytes) else payload
-        event = js.parse(text or "")
-    except (UnicodeDecodeError, js.NotJson):
-        return None, (Problem("", "not JSON"),)
-    problems = tuple(event_problems(event))
-    return (event if isinstance(event, dict) else None), problems
+_NO_JSON = (Problem("", "not JSON"),)
+# Payloads read at once, and most sessions: what is read of a batch takes some eight times as much.
+_BYTES, _SESSIONS, _EVENTS = 8 << 20, 200, 4096
+_COLUMNS = "event_id, session_id, invocation_id, run_id, turn_id, event_seq, committed_at, payload_json"
+
+
+def reading(con: Any) -> tuple[frozenset[str], Any]:
+    """Tables of schema ``raw``, and a connection of its own to read them: what is made of them is put in beside."""
+    own = con.cursor()
+    own.execute("USE warehouse")
+    found = own.execute("SELECT table_name FROM duckdb_tables() WHERE schema_name = 'raw'").fetchall()
+    return frozenset(name for (name,) in found), own
+
+
+def loaded(con: Any) -> Ledger:
+    """The ledger in schema ``raw``, of the generation its tables tell."""
+    tables, own = reading(con)
+    return Ledger(own, tables, 16 if "runtime_legacy_invocation_openings" in tables else 15, "raw")
 
 
 def opening_of(content: Any) -> dict[str, Any]:
@@ -123,7 +138,10 @@ class Ledger:
     """
 
     def __init__(self, con: Any, tables: Collection[str], version: int, schema: str = "main") -> None:
-        self._con, self._tables, self._version, self._schema = con, frozenset(tables), version, schema
+        self._con, self._tables, self._schema = con, frozenset(tables), schema
+        self._reader = Reader()
+        # Whether openings are events, and transcripts are read from the ledger alone.
+        self.newer = version >= 16
 
     def sessions(self) -> list[tuple[str, int]]:
         """Sessions that have events, with the bytes of their payloads; the workspace's own stream left out."""
@@ -132,6 +150,19 @@ class Ledger:
             WHERE session_id IS NOT NULL GROUP BY session_id ORDER BY session_id"""
         )
         return [(session, int(size or 0)) for session, size in found if session != AUTHORITY]
+
+    def batches(self) -> Iterator[dict[str, Session]]:
+        """Every session, some at a time, so that memory follows the largest of them and not the store."""
+        batch: list[str] = []
+        size = 0
+        for session, held in self.sessions():
+            if batch and (size + held > _BYTES or len(batch) >= _SESSIONS):
+                yield self.read(batch)
+                batch, size = [], 0
+            batch.append(session)
+            size += held
+        if batch:
+            yield self.read(batch)
 
     def read(self, sessions: Sequence[str]) -> dict[str, Session]:
         """Read some sessions at once."""
@@ -144,6 +175,14 @@ class Ledger:
             session.events.sort(key=lambda s: (s.invocation_id, s.seq))
             session.openings.sort(key=lambda o: (o.opened_at, o.invocation_id))
         return found
+
+    def events(self) -> Iterator[list[Stored]]:
+        """Every event, in no order and without its place in the session."""
+        return self._stored("true", ())
+
+    def unowned(self) -> Iterator[list[Stored]]:
+        """Events that `sessions` leaves out."""
+        return self._stored("session_id IS NULL OR session_id = ?", (AUTHORITY,))
 
     def _ask(self, query: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
         marks = ", ".join("?" * len(values))
@@ -160,29 +199,30 @@ class Ledger:
                 list(found),
             )
             ordinals = {(session, event_id): ordinal for session, event_id, ordinal in rows}
-        rows = self._ask(
-            """SELECT event_id, session_id, invocation_id, run_id, turn_id, event_seq, committed_at, payload_json
-            FROM {schema}.runtime_events WHERE session_id IN ({these})""",
-            list(found),
-        )
-        for event_id, session, invocation, run, turn, seq, at, payload in rows:
-            event, problems = decode(payload)
-            size = len((payload or "").encode("utf-8", "surrogatepass"))
-            found[session].events.append(
-                Stored(
-                    event_id,
-                    session,
-                    invocation,
-                    run,
-                    turn,
-                    seq,
-                    at,
-                    ordinals.get((session, event_id)),
-                    size,
-                    event,
-                    problems,
-                )
-            )
+        for stored in self._stored("session_id IN ({these})", list(found)):
+            for event in stored:
+                event.ordinal = ordinals.get((event.session_id, event.event_id))
+                found[event.session_id].events.append(event)
+
+    def _stored(self, which: str, values: Sequence[Any]) -> Iterator[list[Stored]]:
+        row = "_row" if self._schema == "raw" else "rowid"
+        rows = self._ask(f"SELECT {row}, {_COLUMNS} FROM {{schema}}.runtime_events WHERE {which}", values)  # noqa: S608
+        decode = self._decode
+        while some := list(islice(rows, _EVENTS)):
+            yield [
+                Stored(event_id, session, invocation, run, turn, seq, at, None, *told, number)
+                for number, event_id, session, invocation, run, turn, seq, at, payload in some
+                for told in (decode(payload),)
+            ]
+
+    def _decode(self, payload: str | None) -> tuple[int, dict[str, Any] | None, tuple[Problem, ...], bool]:
+        """Bytes, event, problems and whether it is canonical, as in `Stored`."""
+        text = payload or ""
+        try:
+            event, size, canonical = self._reader.read(text)
+        except js.NotJson:
+            return len(text.encode("utf-8", "surrogatepass")), None, _NO_JSON, False
+        return size, (event if isinstance(event, dict) else None), tuple(event_problems(event)), canonical
 
     def _openings(self, found: dict[str, Session]) -> None:
         begun = {}
@@ -216,16 +256,16 @@ class Ledger:
             list(found),
         )
         for invocation, session, run, turn, at, anchor, text in rows:
-            yield Opening(invocation, session, run, turn, at, "legacy", anchor, **opening_of(_json(text)))
+            yield Opening(invocation, session, run, turn, at, "legacy", anchor, **opening_of(parsed(text)))
 
     def _headers(self, found: Collection[str]) -> Iterator[Opening]:
-        if self._version >= 16 or "core_agent_runs" not in self._tables:
+        if self.newer or "core_agent_runs" not in self._tables:
             return
         rows = self._ask(
             "SELECT session_id, record_json FROM {schema}.core_agent_runs WHERE session_id IN ({these})", list(found)
         )
         for session, text in rows:
-            header = _json(text)
+            header = parsed(text)
             if isinstance(header, dict):
                 yield header_opening(session, header)
 
@@ -248,7 +288,7 @@ class Ledger:
             list(found),
         )
         for key, session, run, after, payload, text in rows:
-            event, problems = decode(payload)
+            _, event, problems, _ = self._decode(payload)
             if event is not None and not problems and isinstance(event.get("content"), dict):
                 whole = "".join([text or "", *parts.get(key, ())])
                 found[session].partials.append((run, after, {**event, "content": {**event["content"], "text": whole}}))
@@ -263,7 +303,7 @@ class Ledger:
             list(found),
         )
         for request_id, session, asked, told in rows:
-            merged = _outcome(_json(asked), _json(told))
+            merged = _outcome(parsed(asked), parsed(told))
             if merged is not None:
                 found[session].outcomes[request_id] = merged
 
@@ -297,13 +337,6 @@ def _outcome(asked: Any, told: Any) -> Mapping[str, Any] | None:
         and "toolName" in _member(request, "prompt")
     )
     return {**told, "request": request} if complete else None
-
-
-def _json(text: Any) -> Any:
-    try:
-        return js.parse(text)
-    except (js.NotJson, TypeError):
-        return None
 
 
 def _text(value: Any) -> str:
