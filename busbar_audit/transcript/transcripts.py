@@ -15,6 +15,7 @@ from busbar_audit.transcript import js
 from busbar_audit.transcript.compare import compare
 from busbar_audit.transcript.ledger import Ledger, Session, loaded
 from busbar_audit.transcript.projection import Diagnostic, Row
+from busbar_audit.transcript.values import storable
 from busbar_audit.transcript.view import Refused, SessionView, session_view
 
 COLUMNS = (
@@ -68,7 +69,18 @@ def _both(name: str, session: Session) -> Iterator[Fact]:
         if done.view is not None:
             yield from _diagnostics(name, refused.diagnostics)
     for row in done.served:
-        yield ("row", name, row.row["turnId"], row.source, row.row["type"], None, None, row.row["id"], row.sequence)
+        told = row.row
+        yield (
+            "row",
+            name,
+            storable(told["turnId"]),
+            row.source,
+            told["type"],
+            None,
+            None,
+            storable(told["id"]),
+            row.sequence,
+        )
     for found in done.divergences:
         yield ("divergence", name, None, found.event_id, found.kind, found.view, found.pages, None, found.rows)
 
