@@ -113,9 +113,7 @@ class Views:
         """Make a relation of schema ``audit`` and, before it, what it reads. Others are there already or do not exist."""
         schema, _, name = relation.partition(".")
         if schema == "source" and name in self._derived and relation not in self._made:
-            facts = self._derived[name].fill(self._con)
-            self._fill(relation, facts.columns, facts.rows)
-            self._made.add(relation)
+            self._derive(name)
         if schema != "audit" or name in self._made:
             return
         parts = self._parts(name)
@@ -129,6 +127,30 @@ class Views:
         (statement,) = queries.statements(f"CREATE {'TABLE' if kept else 'VIEW'} audit.{name} AS {body}")
         self._con.execute(statement, parts[0].bind(values))
         self._made.add(name)
+
+    def _derive(self, name: str) -> None:
+        derived = self._derived[name]
+        beside = next((other for other in derived.beside if self._loaded(self._derived[other].tables)), None)
+        if derived.both is None or beside is None:
+            facts = derived.fill(self._con)
+            self._fill(f"source.{name}", facts.columns, facts.rows)
+            self._made.add(f"source.{name}")
+            return
+        facts, others = derived.both(self._con)
+        self._fill(f"source.{name}", facts.columns, facts.rows)
+        self._made.add(f"source.{name}")
+        try:
+            self._fill(f"source.{beside}", others.columns, others.rows)
+        except duckdb.InterruptException:
+            raise
+        except Exception:
+            # Whoever asks for it is told then, when it is made by itself.
+            return
+        self._made.add(f"source.{beside}")
+
+    def _loaded(self, tables: Iterable[str]) -> bool:
+        told = self._con.execute("SELECT table_name FROM duckdb_tables() WHERE schema_name = 'raw'").fetchall()
+        return {name for (name,) in told}.issuperset(tables)
 
     def has(self, relation: str) -> bool:
         """Whether a relation of schema ``audit`` has been made."""

@@ -42,10 +42,14 @@ class Derived:
     """A table of schema ``source`` that Python makes from loaded tables, as SQL cannot.
 
     tables : those it is made from. fill : given the DuckDB connection, returns the content.
+    beside : others, of which the same reading makes the first one whose tables are loaded as well; `both` returns this
+        one's content and then the other's, and their rows have to be taken in this order.
     """
 
     tables: frozenset[str]
     fill: Callable[[Any], Facts]
+    beside: tuple[str, ...] = ()
+    both: Callable[[Any], tuple[Facts, Facts]] | None = None
 
 
 @dataclass(frozen=True)
