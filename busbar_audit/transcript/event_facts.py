@@ -118,7 +118,7 @@ class EventFacts:
     def _columns(self) -> list[list[Any]]:
         told: tuple[list[Any], ...]
         told = (self._rows, self._roles, self._kinds, self._labels, self._sizes, self._meant, self._meanings)
-        dense = dict(zip(_DENSE, told, strict=True))
+        dense: dict[str, list[Any]] = dict(zip(_DENSE, told, strict=True))
         columns = []
         for name, _ in COLUMNS:
             column: list[Any] | None = dense.get(name)
