@@ -113,7 +113,7 @@ class Views:
         """Make a relation of schema ``audit`` and, before it, what it reads. Others are there already or do not exist."""
         schema, _, name = relation.partition(".")
         if schema == "source" and name in self._derived and relation not in self._made:
-            self._derive(name)
+            self._derive_with_others(name)
         if schema != "audit" or name in self._made:
             return
         parts = self._parts(name)
@@ -127,6 +127,14 @@ class Views:
         (statement,) = queries.statements(f"CREATE {'TABLE' if kept else 'VIEW'} audit.{name} AS {body}")
         self._con.execute(statement, parts[0].bind(values))
         self._made.add(name)
+
+    def _derive_with_others(self, name: str) -> None:
+        """Make a table of schema ``source``, by way of another one whose reading makes it too: nothing is read twice."""
+        for other, derived in self._derived.items():
+            if name in derived.beside and f"source.{other}" not in self._made and self._loaded(derived.tables):
+                self._derive(other)
+        if f"source.{name}" not in self._made:
+            self._derive(name)
 
     def _derive(self, name: str) -> None:
         derived = self._derived[name]
