@@ -368,6 +368,7 @@ def _why_not(store: Store, table: str) -> str:
         return "generation unknown"
     if store.state_of(table) == "unknown":
         return "table unknown"
-    if not any(table in store.views.tables_of(r) for c in checks.catalogue() for r in c.relations()):
+    own = (check for check in checks.catalogue() if check.family == store.family)
+    if not any(table in store.views.tables_of(relation) for check in own for relation in check.relations()):
         return "no check of this version reads it"
     return "not selected" if table not in store.warehouse.loaded else "its checks did not run"

@@ -21,6 +21,7 @@ _NUMBERED = re.compile(r"\"\d+\":")
 _HIGH = re.compile("[\ud800-\uffff\U00010000-\U0010ffff]")
 _SORTED = msgspec.json.Encoder(order="sorted").encode
 _TEXT = msgspec.json.Encoder().encode
+_WHOLE = 10**15
 
 
 class Reader:
@@ -93,3 +94,27 @@ def written(text: str) -> bytes:
     ValueError : it holds half of a surrogate pair.
     """
     return _TEXT(text)
+
+
+def canonical(value: Any) -> bytes:
+    """A value as `js.stringify` writes it with its members in order, in UTF-8."""
+    if _plain(value):
+        try:
+            return _SORTED(value)
+        except ValueError:  # half of a surrogate pair
+            pass
+    return js.stringify(value, ordered=True).encode("utf-8", "surrogatepass")
+
+
+def _plain(value: Any) -> bool:
+    """Whether msgspec surely writes it as JavaScript does: no fractions, no long numbers, no members in another order."""
+    kind = type(value)
+    if kind is str or kind is bool or value is None:
+        return True
+    if kind is int:
+        return -_WHOLE < value < _WHOLE
+    if kind is list:
+        return all(map(_plain, value))
+    if kind is dict:
+        return all(key.isascii() and not key.isdigit() for key in value) and all(map(_plain, value.values()))
+    return False
