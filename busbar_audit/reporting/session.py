@@ -17,7 +17,16 @@ from busbar_audit import queries
 from busbar_audit.errors import ReportError, UsageError
 from busbar_audit.findings import at_least
 from busbar_audit.queries import SEVERITIES, Query
-from busbar_audit.reporting import accounts, chainviews, imports, operations, panels, push_configs, writepath
+from busbar_audit.reporting import (
+    accounts,
+    chainviews,
+    divergence,
+    imports,
+    operations,
+    panels,
+    push_configs,
+    writepath,
+)
 from busbar_audit.reporting.markup import Block, nothing, style, text
 
 if TYPE_CHECKING:
@@ -238,6 +247,22 @@ class Session:
     def usage(self, limit: int = 10) -> Block:
         """The last windows of usage, and who used most."""
         return accounts.usage(self, limit)
+
+    def readers(self) -> Block:
+        """Sessions by how the Session view and the pages have them."""
+        return divergence.readers(self)
+
+    def differences(self) -> Block:
+        """Differences of the two readers by class: what a user would see, and whether it is legal."""
+        return divergence.classes(self)
+
+    def first_difference(self, limit: int = 8) -> Block:
+        """Rows around the first difference of each session, both versions side by side."""
+        return divergence.first_difference(self, limit)
+
+    def refused_sessions(self, limit: int = 20) -> Block:
+        """Sessions that the Session view does not open, and why."""
+        return divergence.refused(self, limit)
 
     def import_account(self, limit: int = 30) -> Block:
         """Where every legacy row went: as a picture, by kind, by rule, and session by session."""

@@ -138,8 +138,8 @@ def _closed(refused: Refused, shown: bool) -> str | None:
 def _rows(
     view: SessionView, done: Comparison, session: Session, by_invocation: Mapping[str, Sequence[Stored]]
 ) -> list[Divergence]:
-    pages = _keyed([row.source for row in done.served], [row.row for row in done.served])
-    shown = _keyed(view.sources, view.rows)
+    pages = keyed([row.source for row in done.served], [row.row for row in done.served])
+    shown = keyed(view.sources, view.rows)
     found: dict[str, list[str]] = {}
     # Nearly always each row of one reader is, object for object, that of the other.
     apart = [(key, row) for key, row in shown.items() if pages.get(key) is not row]
@@ -174,8 +174,8 @@ def _rows(
 _DIFFER = ("V6", "V7", "V9", UNEXPLAINED)
 
 
-def _keyed(sources: Sequence[str], rows: Sequence[Row]) -> dict[tuple[str, int], Row]:
-    """Rows by their event and their place among its rows."""
+def keyed(sources: Sequence[str], rows: Sequence[Row]) -> dict[tuple[str, int], Row]:
+    """Rows by their event and their place among its rows, in the order given."""
     seen: dict[str, int] = {}
     keyed = {}
     for source, row in zip(sources, rows, strict=True):

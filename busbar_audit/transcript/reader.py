@@ -112,7 +112,7 @@ def _plain(value: Any) -> bool:
     if kind is str or kind is bool or value is None:
         return True
     if kind is int:
-        return -_WHOLE < value < _WHOLE
+        return bool(-_WHOLE < value < _WHOLE)
     if kind is list:
         return all(map(_plain, value))
     if kind is dict:

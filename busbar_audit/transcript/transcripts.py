@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from busbar_audit.transcript import js
+from busbar_audit.transcript.beside import beside
 from busbar_audit.transcript.compare import compare
 from busbar_audit.transcript.ledger import Ledger, Session, loaded
 from busbar_audit.transcript.projection import Diagnostic, Row
@@ -42,9 +43,10 @@ def transcript_facts(con: Any) -> tuple[Sequence[tuple[str, str]], Iterator[Fact
     -------
     columns and rows. By `fact`: ``session`` (view: shown or refused, message: the refusal or the digest of the preview,
     event_id: id of the newest visible row), ``turn`` (records: its rows), ``diagnostic`` (code; view: hard or soft),
-    ``divergence`` (code: its class; view and pages: what each reader does), ``closed`` (event_id: an
-    invocation whose pages throw), ``row`` of a page (code: its type; message:
-    its id; records: its sequence).
+    ``divergence`` (code: its class; view and pages: what each reader does), ``closed`` (event_id: an invocation whose
+    pages throw), ``row`` of a page (code: its type; message: its id; records: its sequence), ``beside`` (a row near the
+    first difference; code: its type; message: its id; records: its place, 0 being the first that differs), ``members`` (of
+    such a row; message: the members that differ).
     """
     ledger = loaded(con)
     return COLUMNS, _all(ledger)
@@ -82,6 +84,11 @@ def _both(name: str, session: Session) -> Iterator[Fact]:
         )
     for found in done.divergences:
         yield ("divergence", name, None, found.event_id, found.kind, found.view, found.pages, None, found.rows)
+    for line in beside(session, done):
+        turn, row_id = storable(line.turn_id), storable(line.row_id)
+        yield ("beside", name, turn, line.event_id, line.type, line.view, line.pages, row_id, line.place)
+        if line.members:
+            yield ("members", name, turn, line.event_id, line.type, None, None, line.members, line.place)
 
 
 def _view(name: str, session: Session) -> Iterator[Fact]:
