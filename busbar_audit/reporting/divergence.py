@@ -105,8 +105,10 @@ def _known(name: str) -> tuple[str, str, str]:
 
 
 def _seen(row: Mapping[str, Any]) -> str:
-    refused = row["view"] == row["pages"] == "refused"
-    return "neither opens" if refused else _known(row["class"])[1]
+    if row["view"] == row["pages"] == "refused":
+        return "neither opens"
+    seen = _known(row["class"])[1]
+    return seen if row["view"] == "shown" or "does not open" in seen else f"the session does not open; {seen}"
 
 
 def first_difference(session: Session, limit: int) -> Block:
