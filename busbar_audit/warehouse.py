@@ -12,10 +12,9 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -153,35 +152,44 @@ class Warehouse:
         """Create ``relation`` with the columns (name, DuckDB type) and put the rows in; some may come as a `Batch`."""
         declared = ", ".join(f"{quoted(name)} {kind}" for name, kind in columns)
         self.con.execute(f"CREATE OR REPLACE TABLE {relation} ({declared})")
-        arriving = self._without_batches(relation, [name for name, _ in columns], rows)
-        while data := [tuple(row) for row in islice(arriving, _AT_ONCE)]:
-            self._put(relation, columns, data)
+        names, arriving = [name for name, _ in columns], iter(rows)
+        going = True
+        while going:
+            kept: list[tuple[Any, ...]] = []
+            going = self._put_batches(relation, names, arriving, kept)
+            if kept:
+                self._put(relation, columns, kept)
 
-    def _without_batches(
-        self, relation: str, names: Sequence[str], rows: Iterable[Sequence[Any] | Batch]
-    ) -> Iterator[Sequence[Any]]:
-        """Put batches in as they come, each while the next one is made; the other rows are given on."""
-        with ThreadPoolExecutor(1) as beside:
-            putting: Future[None] | None = None
+    def _put_batches(
+        self, relation: str, names: Sequence[str], rows: Iterator[Sequence[Any] | Batch], kept: list[tuple[Any, ...]]
+    ) -> bool:
+        """Put batches in and keep the other rows, until these are too many to be kept or, False, there is no more."""
+        ended = False
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            nonlocal ended
             for row in rows:
-                # One connection, so one statement at a time: whatever follows waits for what is under way.
-                if putting is not None:
-                    putting.result()
-                    putting = None
                 if isinstance(row, Batch):
-                    putting = beside.submit(self._put_columns, relation, names, row.columns)
-                else:
-                    yield row
-            if putting is not None:
-                putting.result()
+                    yield _arrow(names, row.columns)
+                    continue
+                kept.append(tuple(row))
+                if len(kept) >= _AT_ONCE:
+                    return
+            ended = True
+
+        self._put_stream(relation, batches())
+        return not ended
+
+    def _put_stream(self, relation: str, batches: Iterator[pa.RecordBatch]) -> None:
+        first = next(batches, None)
+        if first is not None:
+            # Imported here: it costs a tenth of a second that a store of few rows need not pay.
+            from busbar_audit import stream
+
+            stream.put(self.con, f"INSERT INTO {relation} SELECT * FROM arriving", chain([first], batches))  # noqa: S608 - names are ours
 
     def _put_columns(self, relation: str, names: Sequence[str], columns: Iterable[Sequence[Any]]) -> None:
-        import pyarrow as pa
-
-        arrived = pa.table({name: pa.array(column) for name, column in zip(names, columns, strict=True)})
-        self.con.register("arriving", arrived)
-        self.con.execute(f"INSERT INTO {relation} SELECT * FROM arriving")  # noqa: S608 - names are ours
-        self.con.unregister("arriving")
+        self._put_stream(relation, iter([_arrow(names, columns)]))
 
     def _put(self, relation: str, columns: Sequence[tuple[str, str]], data: Sequence[Sequence[Any]]) -> None:
         values = [list(column) for column in zip(*data, strict=True)]
@@ -266,19 +274,23 @@ class Warehouse:
         started = time.perf_counter()
         self.con.execute(_create_sql(table))
         sql = f"INSERT INTO raw.{quoted(table.name)} SELECT _row, false, * EXCLUDE (_row) FROM arriving"  # noqa: S608
-        loaded = 0
-        for batch in batches:
-            self.con.register("arriving", batch)
-            try:
-                self.con.execute(sql)
-            except duckdb.InterruptException:
-                raise
-            except duckdb.Error as error:
-                raise WarehouseError(f"Table {table.name} cannot be stored: {error}.") from error
-            finally:
-                self.con.unregister("arriving")
-            loaded += batch.num_rows
-            self._grown(batch.nbytes)
+        size = 0
+
+        def weighed() -> Iterator[pa.RecordBatch]:
+            nonlocal size
+            for batch in batches:
+                size += batch.nbytes
+                yield batch
+
+        from busbar_audit import stream
+
+        try:
+            loaded = stream.put(self.con, sql, weighed())
+        except duckdb.InterruptException:
+            raise
+        except duckdb.Error as error:
+            raise WarehouseError(f"Table {table.name} cannot be stored: {error}.") from error
+        self._grown(size)
         if loaded != count:
             raise WarehouseError(
                 f"Table {table.name}: {loaded} rows loaded, {count} counted in the same snapshot.",
@@ -357,6 +369,12 @@ class Warehouse:
                     if reason:
                         rejects.append((table.name, _row_key(table, row[0], values), column.name, reason))
         self.con.executemany("INSERT INTO raw.rejects VALUES (?, ?, ?, ?)", rejects)
+
+
+def _arrow(names: Sequence[str], columns: Iterable[Sequence[Any]]) -> pa.RecordBatch:
+    import pyarrow as pa
+
+    return pa.record_batch({name: pa.array(column) for name, column in zip(names, columns, strict=True)})
 
 
 def _row_sql(table: SourceTable) -> str:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from busbar_audit.payloads import a2a_columns, relations, urls
+from busbar_audit.payloads import a2a_columns, fast, relations, urls
 from busbar_audit.payloads.a2a import ConfigPayload, TaskPayload, read_config, read_task
 from busbar_audit.payloads.batch import Batch
 from busbar_audit.payloads.relations import CONFIG_COLUMNS, config_lines
@@ -151,6 +151,19 @@ def test_what_a_healthy_store_holds_is_read_the_fast_way() -> None:
     assert other == read_config(config)
 
 
+def test_a_byte_that_is_no_utf8_is_found_wherever_it_stands() -> None:
+    """Texts of every length, begun at every place of a word, with the bad byte at every place in them."""
+    payloads, due = [], []
+    for before in range(8):
+        for size in range(1, 27):
+            whole = b"\x12" + bytes([before]) + b"i" * before + b"\x22" + bytes([size]) + b"u" * size
+            for place in range(size):
+                at = 4 + before + place
+                payloads += [whole, whole[:at] + b"\xff" + whole[at + 1 :]]
+                due += [False, True]
+    assert a2a_columns.read_configs(_arrow(payloads)).doubtful.tolist() == due
+
+
 @pytest.mark.parametrize(
     ("url", "scheme", "host", "reach", "userinfo", "secret_query"),
     [
@@ -191,6 +204,8 @@ def test_a_url_is_told_without_its_secrets(
 def test_no_text_is_too_odd_to_be_told(url: str) -> None:
     assert describe(url).reach
     assert describe(url) == urls._described(url), "what is kept of another URL is that of this one"
+    others = pa.array(["https://a.example.com/one", url, "https://a.example.com/two?token=x"])
+    assert [part[1].as_py() for part in fast.callbacks(others)] == list(describe(url))
 
 
 @pytest.mark.parametrize("many", [2, 10_000])

@@ -25,6 +25,8 @@ _NONE = np.zeros(0, dtype=np.int64)
 # The first 0 to 8 bytes of a number whose lowest byte is the first.
 _MASKS = np.array([(1 << 8 * size) - 1 for size in range(9)], dtype=np.uint64)
 
+_HIGH = np.uint64(0x8080808080808080)
+
 Ints = Any
 
 
@@ -144,8 +146,7 @@ class Read:
 
     def _eight(self, start: Ints, stop: Ints) -> Ints:
         """The bytes from `start`, eight at most and none from `stop` on, as one number each."""
-        every = np.ndarray((len(self.buffer) - 8,), dtype="<u8", buffer=self.buffer, strides=(1,))
-        return every[start] & _MASKS[np.clip(stop - start, 0, 8)]
+        return _eights(self.buffer)[start] & _MASKS[np.clip(stop - start, 0, 8)]
 
 
 def layout(root: Fields, kept: Sequence[tuple[Fields, int]], repeated: Sequence[tuple[Fields, int]] = ()) -> Layout:
@@ -263,6 +264,11 @@ def _waves(
         going = at < end
 
 
+def _eights(buffer: Ints) -> Ints:
+    """The eight bytes from each place on as a number, the first byte lowest."""
+    return np.ndarray((len(buffer) - 8,), dtype="<u8", buffer=buffer, strides=(1,))
+
+
 def _varint(buffer: Ints, at: Ints, most: int) -> tuple[Ints, Ints, Ints]:
     """Numbers, the places after them, and which of them have at most so many bytes."""
     byte = buffer[at].astype(np.int64)
@@ -285,9 +291,14 @@ def _spell(data: bytes, buffer: Ints, texts: list[tuple[Ints, Ints, Ints]], doub
     if not texts or data.isascii():
         return
     owner, start, stop = map(np.concatenate, zip(*texts, strict=True))
-    high = np.cumsum(buffer >> 7, dtype=np.int32)
-    # Before each text stands its length, which is read in full: the byte before a text is none of another text's.
-    odd = np.flatnonzero(high[stop - 1] != high[start - 1])
+    # A high byte is in the first eight of a text, in the last eight, or in a block of eight between them.
+    every = _eights(buffer)
+    near = every[start] & _MASKS[np.minimum(stop - start, 8)]
+    near |= every[np.maximum(stop - 8, start)] & _MASKS[np.minimum(stop - start, 8)]
+    whole = buffer[: len(buffer) // 8 * 8].view("<u8") & _HIGH != 0
+    before = np.concatenate(([0], np.cumsum(whole, dtype=np.int32)))
+    first, last = (start + 7) >> 3, stop >> 3
+    odd = np.flatnonzero((near & _HIGH != 0) | (before[np.maximum(first, last)] != before[first]))
     for who, a, b in zip(owner[odd].tolist(), start[odd].tolist(), stop[odd].tolist(), strict=True):
         try:
             data[a:b].decode()
@@ -301,7 +312,7 @@ def _columns(kept: list[tuple[Ints, ...]], shape: Layout, doubtful: Ints) -> dic
     kind, owner, frame, mark, start, stop, value = map(np.concatenate, zip(*kept, strict=True))
     key = kind * 128 + mark
     found = {}
-    for each in np.unique(key).tolist():
+    for each in np.flatnonzero(np.bincount(key)).tolist():
         places = np.flatnonzero(key == each)
         at = (each // 128, each % 128)
         if not shape.repeated[at]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import repeat
 from typing import Any
 
 import pyarrow as pa
@@ -11,8 +12,11 @@ import pyarrow.compute as pc
 
 from busbar_audit.payloads.a2a_columns import read_configs, read_tasks
 from busbar_audit.payloads.batch import Batch
-from busbar_audit.payloads.lines import Line, config_line, kind_of, mark, task_line
+from busbar_audit.payloads.lines import Line, config_line, kind_of, task_line
 from busbar_audit.payloads.urls import describe
+
+# Of a URL without a query all is told by what stands before the path, and many callbacks have that in common.
+_PLAIN = r"\A([A-Za-z][A-Za-z0-9+.-]*://[^/?&;]*/)[^?&;]*\z"
 
 
 def tasks(con: Any, query: str, most: int) -> Iterator[Line | Batch]:
@@ -52,7 +56,6 @@ def _config(key: bytes, rows: pa.RecordBatch, told: Sequence[pa.StringArray]) ->
     tenants, ids, own, urls, tokens, schemes, credentials = told
     count = len(urls)
     kinds = pc.dictionary_encode(schemes)
-    callbacks = list(zip(*map(describe, urls.to_pylist()), strict=True))
     some = pc.not_equal(credentials, "")
     return [
         pa.repeat(False, count),
@@ -64,12 +67,24 @@ def _config(key: bytes, rows: pa.RecordBatch, told: Sequence[pa.StringArray]) ->
         some,
         pa.array(map(kind_of, kinds.dictionary.to_pylist()), pa.string()).take(kinds.indices),
         _marks(key, pc.if_else(some, credentials, tokens)),
-        *map(pa.array, callbacks),
+        *callbacks(urls),
     ]
 
 
-def _marks(key: bytes, values: pa.StringArray) -> pa.Int64Array:
-    return pa.array([mark(key, value) for value in values.to_pylist()], pa.int64())
+def callbacks(urls: pa.StringArray) -> list[Any]:
+    """What `describe` tells of each, a column for each thing."""
+    told = pc.dictionary_encode(pc.replace_substring_regex(urls, pattern=_PLAIN, replacement=r"\1"))
+    columns = zip(*map(describe, told.dictionary.to_pylist()), strict=True)
+    return [pa.array(column).take(told.indices) for column in columns]
+
+
+def _marks(key: bytes, values: pa.StringArray) -> Any:
+    """`lines.mark` of each."""
+    some = pc.not_equal(values, "")
+    if not pc.any(some).as_py():
+        return pa.nulls(len(values), pa.int64())
+    numbers = pa.array(list(map(hash, zip(repeat(key), values.to_pylist(), strict=False))), pa.int64())
+    return pc.if_else(some, numbers, None)
 
 
 def _sure(columns: Sequence[Any], doubtful: Any) -> Batch:
