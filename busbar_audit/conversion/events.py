@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any
 
 from busbar_audit.conversion.payloads import Number
-from busbar_audit.transcript import js
 from busbar_audit.transcript.projection import is_terminal
+from busbar_audit.transcript.reader import canonical
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Event:
     @cached_property
     def text(self) -> str:
         """The payload in canonical form."""
-        return js.canonical(self.payload)
+        return canonical(self.payload).decode("utf-8", "surrogatepass")
 
     @property
     def committed_at(self) -> Number:

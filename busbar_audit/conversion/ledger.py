@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,12 +53,14 @@ class Ledger:
 
     Parameters
     ----------
-    connection : of a private copy; it is set to one transaction a statement.
+    connection : of a private copy that nobody else writes to; it is set to one transaction a statement.
     """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         connection.isolation_level = None
         self._con = connection
+        # What the last append told of its invocation and session, so that the next one need not ask: place, ending, numbers.
+        self._last: tuple[tuple[str, str, str, str], bool, int, int] | None = None
 
     def header(self, session: str) -> dict[str, Any]:
         """The header of a session as stored.
@@ -183,20 +185,20 @@ class Ledger:
             if there[0] == event.text or js.same(js.parse(there[0]), js.parse(event.text)):
                 return False
             raise refusal.identity_conflict(event.event_id)
-        self._fits(event)
-        self._tools(event)
         place = (event.session_id, event.invocation_id, event.run_id, event.turn_id)
+        if self._last is None or self._last[0] != place:
+            self._fits(event)
+            self._last = (place, self._sealed(event), *self._numbers(event))
+        _, sealed, seq, ordinal = self._last
+        if sealed:
+            raise refusal.sealed(event.run_id, event.event_id)
+        self._tools(event)
         self._con.execute("BEGIN IMMEDIATE")
         try:
-            (seq,) = self._con.execute(
-                "SELECT coalesce(max(event_seq), 0) + 1 FROM runtime_events WHERE invocation_id = ?",
-                (event.invocation_id,),
-            ).fetchone()
             self._con.execute(_INSERT, (event.event_id, *place, seq, event.kind, event.text, event.committed_at))
             self._con.execute(
-                "INSERT INTO runtime_session_event_ordinals SELECT ?, coalesce(max(ordinal), 0) + 1, ? "
-                "FROM runtime_session_event_ordinals WHERE session_id = ?",
-                (event.session_id, event.event_id, event.session_id),
+                "INSERT INTO runtime_session_event_ordinals VALUES (?, ?, ?)",
+                (event.session_id, ordinal, event.event_id),
             )
         except sqlite3.IntegrityError:
             self._con.execute("ROLLBACK")
@@ -205,7 +207,17 @@ class Ledger:
             self._con.execute("ROLLBACK")
             raise
         self._con.execute("COMMIT")
+        self._last = (place, event.ends, seq + 1, ordinal + 1)
         return True
+
+    def _numbers(self, event: Event) -> tuple[int, int]:
+        """The next number in the invocation, and the next place in the session."""
+        row = self._con.execute(
+            "SELECT (SELECT coalesce(max(event_seq), 0) + 1 FROM runtime_events WHERE invocation_id = ?), "
+            "(SELECT coalesce(max(ordinal), 0) + 1 FROM runtime_session_event_ordinals WHERE session_id = ?)",
+            (event.invocation_id, event.session_id),
+        ).fetchone()
+        return int(row[0]), int(row[1])
 
     def _fits(self, event: Event) -> None:
         others = self._con.execute(
@@ -220,18 +232,13 @@ class Ledger:
         ).fetchall()
         if any(other != (event.invocation_id, event.turn_id) for other in others):
             raise refusal.run_conflict(event.run_id, event.event_id)
-        if any(is_terminal(payload) for payload in self._payloads(event)):
-            raise refusal.sealed(event.run_id, event.event_id)
 
-    def _payloads(self, event: Event) -> Iterator[Mapping[str, Any]]:
-        # Endings alone: the others would be read for every event of a turn, and cost its square.
-        for (text,) in self._con.execute(
-            "SELECT payload_json FROM runtime_events WHERE session_id = ? AND run_id = ? "
-            "AND (event_kind IN ('completed', 'failed', 'aborted', 'cancelled', 'invocation_end') "
-            "OR payload_json LIKE '%\"endInvocation\":true%' OR payload_json LIKE '%\"status\":%')",
+    def _sealed(self, event: Event) -> bool:
+        rows = self._con.execute(
+            "SELECT payload_json FROM runtime_events WHERE session_id = ? AND run_id = ?",
             (event.session_id, event.run_id),
-        ):
-            yield js.parse(text)
+        )
+        return any(is_terminal(js.parse(text)) for (text,) in rows)
 
     def _tools(self, event: Event) -> None:
         content = event.payload.get("content") or {}
@@ -256,6 +263,7 @@ class Ledger:
 
     def resequence(self, session: str) -> None:
         """Number all events of a session anew, by when their invocation was opened, in one transaction."""
+        self._last = None
         order = [event for (event,) in self._con.execute(_RESEQUENCE, (session,))]
         self._con.execute("BEGIN IMMEDIATE")
         try:

@@ -25,6 +25,22 @@ CREATE TABLE runtime_legacy_invocation_openings (invocation_id TEXT PRIMARY KEY,
   turn_id TEXT, opened_at INTEGER, opening_json TEXT, anchor_event_id TEXT) WITHOUT ROWID;
 """
 
+# Tables of a store and the columns that a conversion of one session reads of them.
+COPIED = {
+    "session_metadata": ("session_id", "payload_json"),
+    "session_messages": ("session_id", "sequence", "message_id", "message_type", "message_ts", "record_json"),
+    "session_message_payloads": ("session_id", "sequence", "record_bytes", "sha256"),
+    "session_message_chunks": ("session_id", "sequence", "chunk_index", "data", "sha256"),
+    "runtime_events": (
+        "event_id", "session_id", "invocation_id", "run_id", "turn_id", "event_seq", "event_kind", "payload_json",
+        "committed_at",
+    ),
+    "runtime_session_event_ordinals": ("session_id", "ordinal", "event_id"),
+    "runtime_legacy_invocation_openings": (
+        "invocation_id", "session_id", "run_id", "turn_id", "opened_at", "opening_json", "anchor_event_id",
+    ),
+}  # fmt: skip
+
 
 def in_memory() -> sqlite3.Connection:
     """An empty store in memory that can be converted."""
