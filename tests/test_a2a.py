@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -170,6 +171,15 @@ def test_a_lock_held_by_an_idle_session_is_seen(server: Server) -> None:
     ]
 
 
+def _wait(con: Any, query: str) -> list[Any]:
+    """Ask until there is an answer, or ten seconds are over."""
+    ended = time.monotonic() + 10
+    while not (rows := con.execute(query).fetchall()) and time.monotonic() < ended:
+        time.sleep(0.02)
+    assert rows, query
+    return list(rows)
+
+
 def test_an_audit_takes_weak_locks_and_calls_no_helper(server: Server) -> None:
     with server.connect(DATABASE) as con:
         con.execute("ALTER ROLE postgres IN DATABASE a2a SET track_functions = 'all'")
@@ -184,7 +194,15 @@ def test_an_audit_takes_weak_locks_and_calls_no_helper(server: Server) -> None:
             assert modes == [("relation", "AccessShareLock")]
         judged(server, "v4")
         with server.connect(DATABASE) as con:
-            assert con.execute("SELECT funcname FROM pg_stat_user_functions WHERE schemaname = 'v4'").fetchall() == []
+            # A process tells its calls when it ends.
+            _wait(
+                con, "SELECT 1 WHERE NOT EXISTS (SELECT FROM pg_stat_activity WHERE application_name = 'busbar-audit')"
+            )
+            with server.connect(DATABASE) as other:
+                other.execute(f"SELECT v4.{PUSH}('x')")
+            # This one call is counted, so none of the audits' would have been missed.
+            counted = "SELECT funcname, calls FROM pg_stat_user_functions WHERE schemaname = 'v4'"
+            assert _wait(con, counted) == [(PUSH, 1)]
     finally:
         with server.connect(DATABASE) as con:
             con.execute("ALTER ROLE postgres IN DATABASE a2a RESET track_functions")
