@@ -24,7 +24,8 @@ def _columns(**kinds: str) -> Columns:
 
 RELATIONS: Mapping[str, Columns] = {
     "relations": _columns(
-        name=_T, kind=_T, persistence=_T, partition=_B, inherits=_B, row_security=_B, forced=_B, owner=_T
+        name=_T, kind=_T, persistence=_T, partition=_B, inherits=_B, row_security=_B, forced=_B, owner=_T,
+        rules=_N,
     ),
     "functions": _columns(
         name=_T, schema_name=_T, here=_B, intended=_B, arguments=_T, result=_T, language=_T, security_definer=_B,
@@ -56,7 +57,8 @@ FROM pg_namespace n WHERE n.nspname = %(schema)s
 _RELATIONS = """
 SELECT c.relname, c.relkind::text, c.relpersistence::text, c.relispartition,
     EXISTS (SELECT FROM pg_inherits i WHERE c.oid IN (i.inhrelid, i.inhparent)),
-    c.relrowsecurity, c.relforcerowsecurity, pg_get_userbyid(c.relowner)
+    c.relrowsecurity, c.relforcerowsecurity, pg_get_userbyid(c.relowner),
+    (SELECT count(*) FROM pg_rewrite r WHERE r.ev_class = c.oid AND r.ev_type <> '1' AND r.ev_enabled <> 'D')
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = %(schema)s AND c.relname IN (%(tasks)s, %(configs)s) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
 ORDER BY 1
