@@ -296,13 +296,19 @@ by_sql("service may not insert", {"F15": f"INSERT on {P}"}, f"REVOKE INSERT ON {
 by_sql("service may not use a sequence", {"F15": "USAGE on a2a_tasks_created_sequence"},
        "REVOKE USAGE ON SEQUENCE {s}.a2a_tasks_created_sequence FROM a2a_service", base="legacy")  # fmt: skip
 by_sql("everybody reads secrets", {"F16": "PUBLIC", "S05": "token"}, f"GRANT SELECT ON {{s}}.{P} TO PUBLIC")
+by_sql(
+    "everybody reads one column",
+    {"F16": "PUBLIC", "S05": "token"},
+    f"GRANT SELECT (config_proto) ON {{s}}.{P} TO PUBLIC",
+    base="v1",
+)
 by_sql("everybody creates", {"F17": "PUBLIC"}, "GRANT CREATE ON SCHEMA {s} TO PUBLIC")
 by_sql("tasks filtered", {"F18": "on"}, f"ALTER TABLE {{s}}.{T} ENABLE ROW LEVEL SECURITY")
 
 # ---- locks and settings
-by_sql("serializable by default", {"L01": "role {s}_iso"}, "CREATE ROLE {s}_iso", f"GRANT DELETE ON {{s}}.{T} TO {{s}}_iso",
-       "ALTER ROLE {s}_iso SET default_transaction_isolation = 'serializable'")  # fmt: skip
-by_sql("replica by default", {"L02": "role in this database {s}_rep"}, "CREATE ROLE {s}_rep", f"GRANT DELETE ON {{s}}.{T} TO {{s}}_rep",
+by_sql("serializable by default", {"L01": "role {s}_iso"}, "CREATE ROLE {s}_iso LOGIN", f"GRANT DELETE ON {{s}}.{T} TO {{s}}_iso",
+       "ALTER ROLE {s}_iso SET default_transaction_isolation = 'Serializable'")  # fmt: skip
+by_sql("replica by default", {"L02": "role in this database {s}_rep"}, "CREATE ROLE {s}_rep LOGIN", f"GRANT DELETE ON {{s}}.{T} TO {{s}}_rep",
        "ALTER ROLE {s}_rep IN DATABASE a2a SET session_replication_role = 'replica'")  # fmt: skip
 by_sql("half published", {"L03": "only the tasks"}, f"CREATE PUBLICATION half_{{s}} FOR TABLE {{s}}.{T}")
 by_rows("two spellings of the key", {"L04": "a2a_tasks"}, helpers(13, LOCK, quoted=True), base="v3b")

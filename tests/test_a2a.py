@@ -267,6 +267,18 @@ def test_what_is_legal_is_no_finding(server: Server) -> None:
         con.execute(f"GRANT SELECT ON odd.{P} TO a2a_reader")
         con.execute("ALTER ROLE a2a_reader SET default_transaction_isolation = 'serializable'")
         con.execute(f"COMMENT ON TABLE odd.{T} IS 'ours'")
+        # Settings that never hold: of a role that may not log in, and of one that has another one in this database.
+        for name, kind in (("a2a_group", "NOLOGIN"), ("a2a_sweeper", "LOGIN")):
+            con.execute(f"CREATE ROLE {name} {kind}")
+            con.execute(f"GRANT DELETE ON odd.{T} TO {name}")
+            con.execute(f"ALTER ROLE {name} SET default_transaction_isolation = 'serializable'")
+            con.execute(f"ALTER ROLE {name} SET session_replication_role = 'ORIGIN'")
+        con.execute("ALTER ROLE a2a_sweeper IN DATABASE a2a SET default_transaction_isolation = 'read committed'")
+        # Two groups that each give half of what a service needs.
+        con.execute("CREATE ROLE a2a_caller NOLOGIN")
+        con.execute(f"GRANT EXECUTE ON FUNCTION odd.{PUSH}(text) TO a2a_caller")
+        con.execute("CREATE ROLE a2a_member LOGIN IN ROLE a2a_caller, a2a_reader")
+        con.execute(f"GRANT SELECT ON odd.{T} TO a2a_reader")
     result, findings = judged(server, schema)
     assert (result.exit_code, codes(result)) == (0, set()), [f for f in findings if f.severity != "info"]
     assert {"A2A-F12", "A2A-F16", "A2A-S01", "A2A-S04", "A2A-S05", "A2A-S06"} <= result.codes()
