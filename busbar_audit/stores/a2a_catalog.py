@@ -128,7 +128,7 @@ FROM store s CROSS JOIN objects o CROSS JOIN aclexplode(o.acl) a LEFT JOIN pg_ro
 WHERE a.grantee = 0 OR r.oid IS NOT NULL
 ORDER BY 1, 2, 3
 """
-# What a role or database sets is told by pg_db_role_setting; pg_settings tells what comes from elsewhere. Only what is in force:
+# What a role or database sets is told by pg_db_role_setting, what comes from elsewhere by pg_settings. Only what is in force:
 # what is set nearer to a session wins, a role's own settings last of all, and those of a role that may not log in never hold.
 _SETTINGS = """
 WITH store AS (SELECT %(tasks_oid)s::oid AS tasks), said AS (
