@@ -267,6 +267,11 @@ def test_what_is_legal_is_no_finding(server: Server) -> None:
         con.execute(f"GRANT SELECT ON odd.{P} TO a2a_reader")
         con.execute("ALTER ROLE a2a_reader SET default_transaction_isolation = 'serializable'")
         con.execute(f"COMMENT ON TABLE odd.{T} IS 'ours'")
+        con.execute(f'ALTER TABLE odd.{T} ALTER COLUMN id TYPE text COLLATE "C"')
+        con.execute(
+            f"ALTER TABLE odd.{T} ALTER status_seconds SET DEFAULT '0'::bigint, "
+            "ALTER updated_at SET DEFAULT CURRENT_TIMESTAMP"
+        )
         # Settings that never hold: of a role that may not log in, and of one that has another one in this database.
         for name, kind in (("a2a_group", "NOLOGIN"), ("a2a_sweeper", "LOGIN")):
             con.execute(f"CREATE ROLE {name} {kind}")

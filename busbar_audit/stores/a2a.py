@@ -226,7 +226,15 @@ def _names(shape: Shape, table: str) -> set[str]:
 
 
 def _ordered(table: TableShape) -> TableShape:
-    return replace(table, columns=tuple(sorted(table.columns, key=lambda column: column.name)))
+    return replace(table, columns=tuple(map(_plainly, sorted(table.columns, key=lambda column: column.name))))
+
+
+def _plainly(column: ColumnShape) -> ColumnShape:
+    """Without what no statement of the SDK notices: a collation, and how a default is spelled."""
+    default = column.default
+    if default is not None:
+        default = "now()" if default == "CURRENT_TIMESTAMP" else default.strip("'")
+    return replace(column, type=column.type.partition(" collate ")[0], default=default)
 
 
 def _derived(table: str, columns: tuple[tuple[str, str], ...], lines: Callable[[Any], Iterator[Any]]) -> Derived:
