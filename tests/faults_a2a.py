@@ -283,6 +283,8 @@ by_sql(
 )
 by_sql("a trigger before deletes", {"F12": "before delete"}, f"CREATE FUNCTION {{s}}.keep() RETURNS trigger {_NEW.format('RETURN NULL;')}",
        f"CREATE TRIGGER keep BEFORE DELETE ON {{s}}.{T} FOR EACH ROW EXECUTE FUNCTION {{s}}.keep()")  # fmt: skip
+by_sql("a trigger before the cleanup", {"F12": "before delete"}, f"CREATE FUNCTION {{s}}.keep() RETURNS trigger {_NEW.format('RETURN NULL;')}",
+       f"CREATE TRIGGER keep BEFORE DELETE ON {{s}}.{P} FOR EACH ROW EXECUTE FUNCTION {{s}}.keep()", base="v3b")  # fmt: skip
 by_sql(
     "nobody creates",
     {"F13": "not log in", "F15": "EXECUTE"},

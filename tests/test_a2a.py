@@ -260,6 +260,7 @@ def test_what_is_legal_is_no_finding(server: Server) -> None:
         con.execute(f"ALTER TABLE odd.{P} ENABLE ROW LEVEL SECURITY")  # the cleanup's owner owns the table
         con.execute("CREATE FUNCTION odd.noted() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'")
         con.execute(f"CREATE TRIGGER noted AFTER UPDATE OR DELETE ON odd.{T} FOR EACH ROW EXECUTE FUNCTION odd.noted()")
+        con.execute(f"CREATE TRIGGER noted AFTER INSERT ON odd.{P} FOR EACH ROW EXECUTE FUNCTION odd.noted()")
         con.execute(f"CREATE INDEX mine ON odd.{P} (url)")
         con.execute("CREATE TABLE odd.others (i int)")
         con.execute(f"CREATE PUBLICATION whole FOR TABLE odd.{T}, odd.{P}")
