@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -16,6 +17,7 @@ from busbar_audit import checks, queries
 from busbar_audit.checks import Check
 from busbar_audit.errors import AuditError, UnknownCheck, UsageError
 from busbar_audit.findings import CheckResult, Outcome
+from busbar_audit.imports.before import fill_before
 from busbar_audit.policy import Acceptance, Policy
 from busbar_audit.queries import SEVERITIES
 from busbar_audit.result import ChainLine, Result
@@ -46,6 +48,7 @@ def audit(
     restart: Sequence[RestartRow] | None = None,
     policy: Policy | None = None,
     witness: Witness | None = None,
+    before: str | os.PathLike[str] | None = None,
 ) -> Result:
     """Audit an opened store.
 
@@ -58,6 +61,7 @@ def audit(
     restart : rows of the copies of a restart proof; without them its checks do not apply.
     policy : what the operator declares, see `read_policy`.
     witness : of this store, see `open_witness`; `Result.advance` moves it on when all else is done.
+    before : an earlier copy of the store; what was imported since is held against it, see `fill_before`.
     fast : let the fast verifier clear whole call chains; without it SQL recomputes every digest.
 
     Returns
@@ -87,6 +91,10 @@ def audit(
         [(name, _TEXT) for name in ("phase", "subject", "scope", "place", "state", "digest")],
         restart or (),
     )
+    if before is not None:
+        say("reading the earlier store")
+        values["--before"] = True
+    fill_before(store, before)
 
     run = _Run(store, selected, values, say, fast, accepted, witness)
     results = run.results()
@@ -300,54 +308,14 @@ class _Run:
 def _describe(
     store: Store, messages: Sequence[str], violations: Sequence[ForeignKeyViolation], *, try_guards: bool
 ) -> None:
-    """Fill schema ``source``: what the copy is, apart from its rows."""
-    warehouse, about, facts = store.warehouse, store.source.about, store.source.facts()
-    warehouse.fill(
-        "source.store",
-        [
-            ("engine", _TEXT),
-            ("stamp", "BIGINT"),
-            ("implied", "BIGINT"),
-            ("newest", "BIGINT"),
-            ("known", _TEXT),
-            ("journal_mode", _TEXT),
-            ("main_bytes", "BIGINT"),
-            ("wal_bytes", "BIGINT"),
-        ],
-        [
-            (
-                store.engine,
-                about.generation.stamp,
-                about.generation.implied,
-                about.family.newest,
-                about.family.known,
-                facts["journal_mode"],
-                facts["main_bytes"],
-                facts["wal_bytes"],
-            )
-        ],
-    )
-    warehouse.fill(
-        "source.tables",
-        [("name", _TEXT), ("rows", "BIGINT"), ("state", _TEXT), ("bytes", "BIGINT")],
-        [
-            (name, store.rows.get(name), store.state_of(name), about.bytes.get(name))
-            for name in sorted({*store.rows, *about.unreadable})
-        ],
-    )
-    warehouse.fill(
-        "source.differences",
-        [("kind", _TEXT), ("table_name", _TEXT), ("name", _TEXT), ("detail", _TEXT)],
-        [(d.kind, d.table, d.name, d.detail) for d in store.differences],
-    )
+    """Fill schema ``source`` with what only an audit finds out: damage, and what the guards refuse."""
+    warehouse = store.warehouse
     warehouse.fill("source.integrity", [("message", _TEXT)], [(message,) for message in messages])
     warehouse.fill(
         "source.foreign_keys",
         [("table_name", _TEXT), ("row_key", _TEXT), ("parent", _TEXT)],
         [(v.table, str(v.rowid), v.parent) for v in violations],
     )
-    for name, told in about.facts.items():
-        warehouse.fill(f"source.{name}", told.columns, told.rows)
     probes = store.source.probes() if try_guards else []
     warehouse.fill(
         "source.probes",
@@ -400,6 +368,7 @@ def _why_not(store: Store, table: str) -> str:
         return "generation unknown"
     if store.state_of(table) == "unknown":
         return "table unknown"
-    if not any(table in store.views.tables_of(r) for c in checks.catalogue() for r in c.relations()):
+    own = (check for check in checks.catalogue() if check.family == store.family)
+    if not any(table in store.views.tables_of(relation) for check in own for relation in check.relations()):
         return "no check of this version reads it"
     return "not selected" if table not in store.warehouse.loaded else "its checks did not run"

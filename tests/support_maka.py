@@ -21,7 +21,7 @@ from busbar_audit.synth.maka_faults import MakaFault
 from busbar_audit.transcript import js
 from busbar_audit.transcript.ledger import Ledger, Session
 
-_SESSION = re.compile(r"(?<![\w])([scx]\d+)(?![\w])")
+_SESSION = re.compile(r"(?<![\w])([scxfl]\d+)(?![\w])")
 _RUN = re.compile("transcript-[0-9a-f]{48}")
 
 
@@ -52,9 +52,11 @@ def judged(path: Path) -> Judged:
 def planted(path: Path, generation: int, faults: Iterable[MakaFault], *, large: bool = False) -> dict[str, MakaFault]:
     """Write a workspace with a session for each fault, and plant them; returns the fault of each session."""
     faults = list(faults)
-    count = {kind: 1 + sum(fault.population == kind for fault in faults) for kind in "sc"}
-    write_maka(path, generation=generation, sessions=count["s"], converted=count["c"], large=large)
-    at = {"s": 1, "c": 1}
+    count = {kind: 1 + sum(fault.population == kind for fault in faults) for kind in "scfl"}
+    write_maka(
+        path, generation=generation, sessions=count["s"], converted=count["c"], large=large, imports=_more(count)
+    )
+    at = dict.fromkeys("scfl", 1)
     where = {}
     with closing(sqlite3.connect(path)) as con:
         for fault in faults:
@@ -68,6 +70,11 @@ def planted(path: Path, generation: int, faults: Iterable[MakaFault], *, large: 
     return where
 
 
+def _more(count: Mapping[str, int]) -> int:
+    most = max(count["f"], count["l"])
+    return most if most > 1 else 0
+
+
 def place(fault: MakaFault, session: str) -> str:
     """What the fault's own finding has to name."""
     runs = [transcript_run(session, f"{session}-t{k}") for k in (1, 3)]
@@ -76,7 +83,7 @@ def place(fault: MakaFault, session: str) -> str:
 
 def by_session(findings: Iterable[Finding], sessions: Iterable[str]) -> Mapping[str, list[Finding]]:
     """Findings by the session that they name in place or detail."""
-    owners = {transcript_run(s, f"{s}-t{k}"): s for s in sessions for k in (1, 2, 3)}
+    owners = {transcript_run(s, f"{s}-t{k}"): s for s in sessions for k in (1, 2, 3, 4)}
     found = defaultdict(list)
     for finding in findings:
         told = f"{finding.place} {finding.detail}"

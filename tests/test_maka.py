@@ -126,6 +126,7 @@ def test_no_content_leaves_in_any_output(base: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(("generation", "large"), [(18, False), (12, False), (18, True)])
 def test_each_fault_is_found_and_nothing_else(generation: int, large: bool, tmp_path: Path) -> None:
     faults = [f for f in FAULTS.values() if f.generations[0] <= generation <= f.generations[1] and f.large == large]
+    faults = [f for f in faults if f.population in "sc"]  # those of imports are in test_imports.py
     where = planted(tmp_path / "runtime.sqlite", generation, faults, large=large)
     ended = judged(tmp_path / "runtime.sqlite")
     assert ended.could_not_run() == {}
@@ -151,7 +152,7 @@ def test_a_fault_alone_says_the_same(tmp_path: Path) -> None:
 
 
 def test_there_are_enough_faults_and_every_check_has_one() -> None:
-    assert len(FAULTS) >= 110
+    assert len(FAULTS) >= 180
     covered = {code for fault in FAULTS.values() for code in fault.codes}
     # Faults of the whole file, and of sizes, have tests of their own below.
     own = {
@@ -164,6 +165,8 @@ def test_there_are_enough_faults_and_every_check_has_one() -> None:
         "B03",
         "B10",
         "D15",
+        "D20",
+        "D21",
         "T01",
         "T02",
         "T03",
@@ -258,7 +261,7 @@ def test_an_imported_session_with_tools_is_named(base: Path, tmp_path: Path) -> 
         edit(con, event_id, lambda e: e.update(content={"kind": "thinking", "text": "so"}))
         con.execute("UPDATE runtime_events SET event_kind = 'thinking' WHERE event_id = ?", (event_id,))
         con.commit()
-    assert judged(path).codes() == {"B19", "D15", "B27", "B35"}
+    assert judged(path).codes() == {"B19", "D15", "B27", "B35", "D12"}
 
 
 def test_turns_beyond_what_a_page_reads(base: Path, tmp_path: Path) -> None:
@@ -308,14 +311,13 @@ def test_every_query_works_on_the_empty_shape(generation: int, tmp_path: Path) -
         con.execute(f"PRAGMA user_version = {generation}")
         con.execute("PRAGMA journal_mode = wal")
     with open_store(path) as store:
+        for name in store.views.names():
+            store.view(name)
         result = audit(store)
         assert {r.code for r in result.results if r.outcome is Outcome.COULD_NOT_RUN} == set()
         assert [f.code for f in result.findings()] == []
         assert result.exit_code == 3
         assert "the store holds no ledger event or legacy row: there was no evidence to check" in result.reasons
-        store.load()
-        for name in store.views.names():
-            store.view(name)
 
 
 def test_a_store_is_judged_alike_with_its_views_kept_and_planned_anew(
@@ -400,7 +402,7 @@ def test_every_check_of_the_sheet_is_there_or_named_as_not_yet() -> None:
 # What is known of each archive: findings of severity medium or above, and why they are right, are in docs/maka.md.
 KNOWN = {
     "a-normal/checkpointed": set(),
-    "b-legacy/checkpointed": {"L13"},
+    "b-legacy/checkpointed": {"L13", "D22"},
     "b-chunks/checkpointed": set(),
     "d-commit-05/checkpointed": set(),
     "d-commit-05/recovered": {"R03"},

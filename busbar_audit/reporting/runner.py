@@ -57,6 +57,7 @@ def report(
     schema: str | None = None,
     policy: Named | None = None,
     witness: Named | None = None,
+    before: Named | None = None,
     only: Collection[str] = (),
     skip: Collection[str] = (),
     as_of: datetime | int | None = None,
@@ -74,6 +75,7 @@ def report(
     parameters : for notebooks; each name has to be a parameter of every notebook that runs.
     family, schema, only, skip, as_of, fail_on : as for `find_stores`, `open_store` and `audit`.
     policy : a file for `read_policy`. witness : a folder for `open_witness`; it is advanced when the report is in its place.
+    before : as for `audit`.
     start_timeout, cell_timeout : seconds for a kernel to start, and for each cell.
     progress : called with a line of text at each longer step.
 
@@ -113,18 +115,21 @@ def report(
                         progress=progress,
                         policy=declared,
                         witness=kept,
+                        before=before,
                     )
                     results.append(result)
                     write_tables(result, directory / folder)
                     document = result.as_dict()
-                    given = {**_own_parameters(store, document, as_of, policy), **(parameters or {})}
+                    given = {**_own_parameters(store, document, as_of, policy, before), **(parameters or {})}
                     ran: list[books.NotebookRun] = []
-                    if paths:
-                        say(f"running {len(paths)} notebook(s)")
+                    # Asked for by name, a notebook runs whatever it is about.
+                    chosen = paths if notebooks is not None else books.fitting(paths, store.family)
+                    if chosen:
+                        say(f"running {len(chosen)} notebook(s)")
                         prepare(result, document)
                         warm.result()
                         ran = books.run(
-                            paths, store.directory, given, start_timeout=start_timeout, cell_timeout=cell_timeout
+                            chosen, store.directory, given, start_timeout=start_timeout, cell_timeout=cell_timeout
                         )
                     stores.append(Audited(document, ran, folder))
             say("writing the report")
@@ -162,12 +167,18 @@ def prepare(result: Result, document: Mapping[str, Any]) -> Path:
 
 
 def _own_parameters(
-    store: Store, document: Mapping[str, Any], as_of: datetime | int | None, policy: Named | None
+    store: Store,
+    document: Mapping[str, Any],
+    as_of: datetime | int | None,
+    policy: Named | None,
+    before: Named | None,
 ) -> dict[str, Any]:
     """What makes the published notebook do the same again when it is run by hand: nothing secret, `given` is safe."""
     own: dict[str, Any] = {"target": store.target.given or store.target.label}
     if policy is not None:
         own["policy"] = str(policy)
+    if before is not None:
+        own["before"] = str(before)
     if as_of is not None:
         own["as_of"] = document["requested"]["as_of"]
     return own

@@ -17,7 +17,16 @@ from busbar_audit import queries
 from busbar_audit.errors import ReportError, UsageError
 from busbar_audit.findings import at_least
 from busbar_audit.queries import SEVERITIES, Query
-from busbar_audit.reporting import accounts, chainviews, operations, panels, writepath
+from busbar_audit.reporting import (
+    accounts,
+    chainviews,
+    divergence,
+    imports,
+    operations,
+    panels,
+    push_configs,
+    writepath,
+)
 from busbar_audit.reporting.markup import Block, nothing, style, text
 
 if TYPE_CHECKING:
@@ -40,6 +49,7 @@ def open_run(
     witness: str | None = None,
     as_of: str | int | datetime | None = None,
     out: str | os.PathLike[str] | None = None,
+    before: str | os.PathLike[str] | None = None,
 ) -> Session:
     """Open what a notebook is about.
 
@@ -51,6 +61,7 @@ def open_run(
     policy : a file for `read_policy`. witness : not supported by this version; anything but None is refused.
     as_of : the clock of all checks: a time with its zone (``2026-03-01T00:00:00Z``) or unix seconds.
     out : a folder for result.json, tables and metrics of an audit made here.
+    before : an earlier copy of the store, which what was imported since is held against.
 
     Raises
     ------
@@ -67,7 +78,7 @@ def open_run(
             "Expected the path of a store.",
             f"Set target in the parameters cell, or {TARGET} in the environment.",
         )
-    return _audited(named, _clock(as_of), out, policy)
+    return _audited(named, _clock(as_of), out, policy, before)
 
 
 def _audited(
@@ -75,6 +86,7 @@ def _audited(
     as_of: datetime | int | None,
     out: str | os.PathLike[str] | None,
     policy: str | None,
+    before: str | os.PathLike[str] | None,
 ) -> Session:
     from busbar_audit.auditing import audit
     from busbar_audit.policy import read_policy
@@ -84,7 +96,7 @@ def _audited(
     declared = read_policy(policy) if policy is not None else None
     store = open_store(target)
     try:
-        result = audit(store, as_of=as_of, policy=declared)
+        result = audit(store, as_of=as_of, policy=declared, before=before)
         if out is not None:
             write_report([result], out)
     except BaseException:
@@ -204,6 +216,22 @@ class Session:
         """Tasks by state and age, those that wait for a person, and stuck work."""
         return operations.tasks(self, limit)
 
+    def startup(self) -> Block:
+        """Whether the newest A2A SDK would accept the store when it starts, and what it does not look at."""
+        return push_configs.startup(self)
+
+    def provenance(self) -> Block:
+        """Push configurations by provenance, and those that lose their automatic cleanup."""
+        return push_configs.provenance(self)
+
+    def orphans(self) -> Block:
+        """Push configurations without their task, by likely cause."""
+        return push_configs.orphans(self)
+
+    def callbacks(self, limit: int = 50) -> Block:
+        """Callbacks by scheme and host; counts only, no secret."""
+        return push_configs.callbacks(self, limit)
+
     def approvals(self, limit: int = 20) -> Block:
         """Approvals on record, and the calls that waited for one."""
         return operations.approvals(self, limit)
@@ -219,6 +247,38 @@ class Session:
     def usage(self, limit: int = 10) -> Block:
         """The last windows of usage, and who used most."""
         return accounts.usage(self, limit)
+
+    def readers(self) -> Block:
+        """Sessions by how the Session view and the pages have them."""
+        return divergence.readers(self)
+
+    def differences(self) -> Block:
+        """Differences of the two readers by class: what a user would see, and whether it is legal."""
+        return divergence.classes(self)
+
+    def first_difference(self, limit: int = 8) -> Block:
+        """Rows around the first difference of each session, both versions side by side."""
+        return divergence.first_difference(self, limit)
+
+    def refused_sessions(self, limit: int = 20) -> Block:
+        """Sessions that the Session view does not open, and why."""
+        return divergence.refused(self, limit)
+
+    def import_account(self, limit: int = 30) -> Block:
+        """Where every legacy row went: as a picture, by kind, by rule, and session by session."""
+        return imports.account(self, limit)
+
+    def lost_rows(self, limit: int = 8, each_side: int = 3) -> Block:
+        """The first lost row of each session between its neighbours."""
+        return imports.first_lost(self, limit, each_side)
+
+    def at_risk(self, limit: int = 40) -> Block:
+        """What the conversion to come will fail on, cut, change or leave out."""
+        return imports.at_risk(self, limit)
+
+    def copies(self) -> Block:
+        """A gateway's own imports: the engine's copy of the admin audit, and the plane copy."""
+        return imports.copies(self)
 
     def populations(self) -> Block:
         """Chains by population and verdict."""

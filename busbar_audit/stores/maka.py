@@ -15,9 +15,9 @@ ENGINE = "sqlite"
 OLDEST, NEWEST = 4, 18
 KNOWN = "runtime schema 4 to 18"
 
-# Checks of the fact sheet that this version does not have: those that need a conversion of our own, delegated messages
-# (R11), and walks through pages of every size (T06).
-NOT_YET = ("D12", "D13", "D19", "D20", "R11", "T06")
+# Checks of the fact sheet that this version does not have: delegated messages (R11), and walks through pages of every
+# size (T06).
+NOT_YET = ("R11", "T06")
 
 # The ledger's own columns, and beside them one more table of the runtime scope: others have tables of events, too.
 _LEDGER = {"event_id", "session_id", "invocation_id", "run_id", "turn_id", "event_seq", "payload_json", "committed_at"}
@@ -91,6 +91,11 @@ def _from(name: str, module: str = "facts") -> Callable[[Any], Facts]:
     return fill
 
 
+def _both(con: Any) -> tuple[Facts, Facts]:
+    events, transcripts = import_module("busbar_audit.transcript.survey").survey(con)
+    return Facts(*events), Facts(*transcripts)
+
+
 _TEXTS = frozenset(
     {"runtime_events", "runtime_session_event_ordinals", "runtime_partial_snapshots", "runtime_partial_segments"}
 )
@@ -98,16 +103,23 @@ _ANSWERS = frozenset({"core_interaction_requests", "core_interaction_outcomes"})
 
 
 DERIVED = {
-    "event_facts": Derived(frozenset({"runtime_events"}), _from("event_facts")),
+    "event_facts": Derived(
+        frozenset({"runtime_events"}),
+        _from("event_facts", "event_facts"),
+        beside=("transcript_facts", "older_transcript_facts"),
+        both=_both,
+    ),
     "opening_facts": Derived(frozenset({"runtime_legacy_invocation_openings"}), _from("opening_facts")),
     "header_facts": Derived(frozenset({"core_agent_runs"}), _from("header_facts")),
-    "row_facts": Derived(frozenset({"session_messages"}), _from("row_facts")),
+    "row_facts": Derived(frozenset({"session_messages"}), _from("row_facts", "row_facts")),
     "transcript_facts": Derived(
         _TEXTS | _ANSWERS | {"runtime_legacy_invocation_openings"}, _from("transcript_facts", "transcripts")
     ),
     "older_transcript_facts": Derived(
         _TEXTS | _ANSWERS | {"core_agent_runs"}, _from("transcript_facts", "transcripts")
     ),
+    # Made from what rows were decoded to: the view that reads it reads audit.legacy_rows, too, and that comes first.
+    "page_facts": Derived(frozenset({"session_messages"}), _from("page_facts", "pagewise")),
     "admission_facts": Derived(frozenset({"core_root_turn_admissions"}), _from("admission_facts")),
 }
 

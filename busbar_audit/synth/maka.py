@@ -19,7 +19,7 @@ from typing import Any
 from busbar_audit.errors import OutputExists, UsageError
 from busbar_audit.stores import maka_shapes
 from busbar_audit.transcript import js
-from busbar_audit.transcript.facts import CHUNK, MARK
+from busbar_audit.transcript.chunks import CHUNK, MARK
 
 START = 1_700_000_000_000
 # Events of a session of ten turns, about.
@@ -48,6 +48,7 @@ def write_maka(
     turns: int = 10,
     converted: int = 1,
     large: bool = False,
+    imports: int = 0,
 ) -> SynthMaka:
     """Write one workspace file; the same arguments always give the same rows.
 
@@ -57,6 +58,7 @@ def write_maka(
     generation : runtime schema, 4 to 18. Up to 12 native turns are written twice, as events and as rows (from 8 on).
     sessions, turns : native sessions (s1, s2 …), and turns in each.
     converted : sessions whose rows were converted (c1, c2 …), from 16 on; an imported one (x1) comes beside them.
+    imports : sessions with every kind of row, so many converted in full (f1, f2 …) and as many not yet (l1, l2 …), from 16 on.
     large : with records above 64 KiB (chunked from 12 on) and above 512 KiB.
 
     Raises
@@ -76,6 +78,12 @@ def write_maka(
             con.execute("BEGIN")
             writer = _Writer(con, generation, seed)
             writer.store(sessions, turns, converted, large)
+            if imports and generation >= 16:
+                # It is built on this module.
+                from busbar_audit.synth.maka_imports import write_imports
+
+                write_imports(writer, imports)
+            writer.catalog()
             con.execute("COMMIT")
             con.execute(f"PRAGMA user_version = {generation}")
             con.execute("PRAGMA journal_mode = wal")
@@ -120,7 +128,6 @@ class _Writer:
             for n in range(1, converted + 1):
                 self._converted(f"c{n}", foreign=False, large=large)
             self._converted("x1", foreign=True, large=False)
-        self._catalog()
 
     def _versions(self) -> None:
         registry = {"runtime": self.generation, "core_execution": 9 if self.generation > 12 else 4, "operational": 2}
@@ -227,6 +234,13 @@ class _Writer:
 
     # --- sessions and turns ---
 
+    def begin(self, session: str, **header: Any) -> int:
+        """Make a session some time later; a header member of None is left out. Returns its time of creation."""
+        created = self.tick(1000)
+        self._session(session, **header)
+        self.tick(1000)
+        return created
+
     def _session(self, session: str, **header: Any) -> None:
         if self.generation < 5:
             return
@@ -245,6 +259,7 @@ class _Writer:
             **({"transcriptLedgerVersion": 1} if self.generation >= 13 else {}),
             **header,
         }
+        told = {key: value for key, value in told.items() if value is not None}
         self.put(
             "session_metadata",
             session_id=session,
@@ -569,7 +584,8 @@ class _Writer:
             self.event(at, "model", "agent", f"{run}-e2", content={"kind": "text", "text": "done"}, refs=refs)
             self.close(at, "completed", f"{run}-e3", refs={"storedMessageId": f"{turn}-s"})
 
-    def _catalog(self) -> None:
+    def catalog(self) -> None:
+        """Fill the projection that lists sessions."""
         if self.generation < 11:
             return
         found = self.con.execute("SELECT session_id FROM session_metadata ORDER BY session_id").fetchall()

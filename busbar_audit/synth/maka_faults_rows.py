@@ -178,7 +178,7 @@ ROWS = tuple(
         ),
         (
             "rows-interleaved",
-            ("L10",),
+            ("L10", "D19"),
             "{s}",
             on_row("{s}-t1-answer", lambda r: r.update(turnId=r["turnId"].replace("t1", "t2"))),
         ),

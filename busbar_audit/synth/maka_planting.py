@@ -21,7 +21,8 @@ class MakaFault:
 
     codes : short codes of exactly the findings it adds (``B01``). place : what the finding of the first one names; the
         session stands for ``{s}``, the converted run of its first turn for ``{run}``. large : needs chunked records.
-        population : whether it is planted in a native session (s) or a converted one (c).
+        population : where it is planted: in a native session (s), a converted one (c), one of `maka_imports` (f, l).
+        rows : first and last number that its own finding names, where the fault says so. cause : part of what it says.
     apply : given the open store and the session.
     """
 
@@ -32,6 +33,8 @@ class MakaFault:
     generations: Collection[int] = NEWER
     population: str = "s"
     large: bool = False
+    rows: tuple[int, int] | None = None
+    cause: str = ""
 
 
 def edit(con: sqlite3.Connection, event_id: str, change: Change) -> None:

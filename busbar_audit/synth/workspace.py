@@ -41,6 +41,7 @@ def write(out: Path, *, generation: int, seed: int, size: int, faults: Collectio
         seed=seed,
         sessions=max(size // EVENTS_A_SESSION, len(planted) + 1),
         converted=len(planted) + 1,
+        imports=len(planted) + 1 if any(fault.population in "fl" for fault in planted) else 0,
         large=any(fault.large for fault in planted),
     )
     told = ", ".join(f"{n:,} {what}" for what, n in store.counts.items() if n)

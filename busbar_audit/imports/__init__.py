@@ -1,0 +1,1 @@
+"""Imports beside the store they ended in: an earlier store held against a later one."""
