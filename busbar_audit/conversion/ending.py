@@ -37,9 +37,7 @@ def ending_body(rows: Sequence[LegacyRow], by_time: Sequence[LegacyRow], opened_
     }
     if row is not None:
         body["refs"] = {"storedMessageId": row["id"]}
-        delta = {**delta, "makaRuntimeRecovery": mark(row, opened_at)}
-    if delta:
-        body["actions"]["stateDelta"] = delta
+    body["actions"]["stateDelta"] = {**delta, "makaRuntimeRecovery": mark(row, opened_at)}
     return body
 
 
@@ -55,7 +53,8 @@ def _outcome(declared: Mapping[str, Any] | None, row: Mapping[str, Any] | None) 
     if "failed" in (said, told) and (known or named):
         return "failed", _failure(named or known or MISSING)
     if told == "aborted" or (said == "aborted" and row.get("abortSource")):
-        return "aborted", {"abortSource": row.get("abortSource") or SNAPSHOT}
+        known = declared.get("abortSource") if said == "aborted" else None
+        return "aborted", {"abortSource": row.get("abortSource") or known or SNAPSHOT}
     return "failed", _failure(named or MISSING)
 
 

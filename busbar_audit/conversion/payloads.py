@@ -47,14 +47,14 @@ def opening_body(header: Mapping[str, Any], opened_at: Number) -> Body:
     }
 
 
-def mark(row: Mapping[str, Any], generated_at: Number) -> Body:
-    """What says of an event that it was made from a row."""
+def mark(row: Mapping[str, Any] | None, generated_at: Number) -> Body:
+    """What says of an event that it was made from a row, or from the rows of a turn that does not say how it ended."""
+    source = {} if row is None else {"sourceMessageId": row["id"], "sourceMessageType": row["type"]}
     return {
+        **source,
         "kind": "runtime_event_backfill",
         "source": "legacy_stored_message",
         "reason": "missing_runtime_event_ledger",
-        "sourceMessageId": row["id"],
-        "sourceMessageType": row["type"],
         "confidence": "lossless",
         "generatedAt": generated_at,
         "version": 1,

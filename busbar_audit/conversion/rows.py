@@ -9,7 +9,7 @@ from typing import Any
 
 from busbar_audit.conversion.refusal import incompatible
 from busbar_audit.transcript import js
-from busbar_audit.transcript.facts import CHUNK, MARK
+from busbar_audit.transcript.chunks import CHUNK, MARK
 from busbar_audit.transcript.row_shape import OLD_PLANS, row_problems
 
 MARKER = {"$maka": MARK}

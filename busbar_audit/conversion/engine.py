@@ -1,0 +1,215 @@
+"""The conversion of one session: rows to events, page by page, and the mark last (maka sheet 4.6).
+
+It works on a private copy, and changes nothing in it but the ledger and the session's version.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from busbar_audit.conversion import identity
+from busbar_audit.conversion.appending import Ledger, Watch, transaction
+from busbar_audit.conversion.events import Event
+from busbar_audit.conversion.pages import ROWS, WEIGHT, Page, read_page
+from busbar_audit.conversion.refusal import Refusal
+from busbar_audit.conversion.turns import LegacyTurn, derive, grouped, opened_at
+from busbar_audit.transcript import js
+from busbar_audit.transcript.projection import is_terminal
+
+APPEND, RESEQUENCE, PATCH = "append", "resequence", "patch"
+
+
+@dataclass
+class Conversion:
+    """What one attempt did.
+
+    error : what stopped it; None when the session has its version. emitted : ids of the events that the ledger took or had, in
+    order. appended : how many of them were new. pages : after, rows, last sequence and high water of each page read.
+    """
+
+    session: str
+    error: Refusal | None = None
+    emitted: list[str] = field(default_factory=list)
+    appended: int = 0
+    pages: list[tuple[int | None, int, int | None, int | None]] = field(default_factory=list)
+    resequenced: bool = False
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Bounds of a page: rows, and UTF-16 units (bytes where a row is in chunks)."""
+
+    rows: int = ROWS
+    weight: int = WEIGHT
+
+
+def read_header(con: sqlite3.Connection, session: str) -> dict[str, Any]:
+    """The header of a session."""
+    (text,) = con.execute("SELECT payload_json FROM session_metadata WHERE session_id = ?", [session]).fetchone()
+    header: dict[str, Any] = js.parse(text)
+    return header
+
+
+def convert(
+    con: sqlite3.Connection,
+    session: str,
+    *,
+    bounds: Bounds | None = None,
+    watch: Watch | None = None,
+    importing: bool = False,
+) -> Conversion:
+    """Convert a session as C4 does: whole turns of each page but the last one, which waits for the next page.
+
+    Parameters
+    ----------
+    con : of a private copy, without transactions of its own (``isolation_level=None``).
+    watch : called with what comes next (append, resequence, patch) and how many came before; what it raises passes.
+    importing : the caller is the import of another program's session, which alone may convert version 0.
+
+    Returns
+    -------
+    what was done, with the product's error if there was one. A session of version 1 is left as it is.
+    """
+    done = Conversion(session)
+    header = read_header(con, session)
+    version = header.get("transcriptLedgerVersion")
+    if version == 1:
+        return done
+    try:
+        if version == 0 and not importing:
+            from busbar_audit.conversion.refusal import being_prepared
+
+            raise being_prepared()
+        _Scan(con, session, header, bounds or Bounds(), watch, done).run()
+    except Refusal as stopped:
+        done.error = stopped
+    return done
+
+
+class _Scan:
+    def __init__(
+        self,
+        con: sqlite3.Connection,
+        session: str,
+        header: Mapping[str, Any],
+        bounds: Bounds,
+        watch: Watch | None,
+        done: Conversion,
+    ) -> None:
+        self._con, self._session, self._header = con, session, header
+        self._bounds, self._watch, self._done = bounds, watch, done
+        self._ledger = Ledger(con, session)
+        self._started, self._owned = ownership(con, session)
+
+    def run(self) -> None:
+        carried: LegacyTurn | None = None
+        for page in self._pages():
+            turns = grouped(page.rows, carried)
+            carried = turns.pop() if turns and page.rows else None
+            for turn in turns:
+                self._convert(turn, page.high)
+        self._seen(RESEQUENCE)
+        self._ledger.resequence()
+        self._done.resequenced = True
+        self._seen(PATCH)
+        patch(self._con, self._session)
+
+    def _pages(self) -> Iterator[Page]:
+        after: int | None = None
+        while True:
+            page = read_page(
+                self._con, self._session, after, rows=self._bounds.rows, weight=self._bounds.weight
+            )
+            after = page.rows[-1].sequence if page.rows else None
+            self._done.pages.append((page.after, len(page.rows), after, page.high))
+            yield page
+            if after is None:
+                return
+
+    def _convert(self, turn: LegacyTurn, high: int | None) -> None:
+        if not turn.has_prompt or turn.turn_id in self._owned:
+            return
+        at = opened_at(self._header, turn.first, turn.last if high is None else high)
+        events = derive(self._session, self._header, turn, at, conversation="externalOrigin" in self._header)
+        run = identity.run_id(self._session, turn.turn_id)
+        for event in missing(events, self._ledger.events(run) if run in self._started else None):
+            self._seen(APPEND)
+            self._done.appended += self._ledger.append(event)
+            self._done.emitted.append(event.event_id)
+
+    def _seen(self, what: str) -> None:
+        if self._watch is not None:
+            self._watch(what, len(self._done.emitted))
+
+
+def missing(events: Sequence[Event], stored: Iterator[Mapping[str, Any]] | None) -> Iterator[Event]:
+    """Events of a turn that are still to be appended.
+
+    Parameters
+    ----------
+    events : all of the turn, the opening first. stored : those of a run that was begun; None for one that was not.
+    """
+    if stored is None:
+        yield from events
+        return
+    there: Counter[str] = Counter()
+    for one in stored:
+        told = (one.get("refs") or {}).get("storedMessageId")
+        if told is not None:
+            there[told] += 1
+    for event in events[1:]:
+        if event.stored_id is not None and there[event.stored_id] > 0:
+            there[event.stored_id] -= 1
+        else:
+            yield event
+
+
+def ownership(con: sqlite3.Connection, session: str) -> tuple[set[str], set[str]]:
+    """Runs that were begun, and turns that nobody converts any more: ended ones, and those of a native run."""
+    started, owned = set(), set()
+    for invocation, run, turn, text in con.execute(_INVENTORY, [session, session]):
+        content = js.parse(text)
+        if not _inline(content.get("content") or content):
+            continue
+        started.add(run)
+        if run != identity.run_id(session, turn) or _ended(con, invocation):
+            owned.add(turn)
+    return started, owned
+
+
+# A shelved opening stands for an invocation only as long as no event opens it.
+_INVENTORY = """
+SELECT invocation_id, run_id, turn_id, payload_json FROM runtime_events
+WHERE session_id = ? AND event_kind = 'invocation_opened'
+UNION ALL
+SELECT invocation_id, run_id, turn_id, opening_json FROM runtime_legacy_invocation_openings l
+WHERE session_id = ? AND NOT EXISTS (
+  SELECT 1 FROM runtime_events e WHERE e.invocation_id = l.invocation_id AND e.event_kind = 'invocation_opened')
+"""
+
+
+def _inline(opening: Mapping[str, Any]) -> bool:
+    lineage = opening.get("lineage") or {}
+    if "parentRunId" not in lineage:
+        return True
+    return (opening.get("source") or {}).get("kind") != "fresh" and "agentId" not in lineage
+
+
+def _ended(con: sqlite3.Connection, invocation: str) -> bool:
+    found = con.execute("SELECT payload_json FROM runtime_events WHERE invocation_id = ?", [invocation])
+    return any(is_terminal(js.parse(text)) for (text,) in found)
+
+
+def patch(con: sqlite3.Connection, session: str) -> None:
+    """Mark the session as converted: a transaction of its own, and the last one."""
+    with transaction(con):
+        header = read_header(con, session)
+        header["transcriptLedgerVersion"] = 1
+        con.execute(
+            "UPDATE session_metadata SET payload_json = ?, metadata_version = metadata_version + 1 WHERE session_id = ?",
+            [js.stringify(header), session],
+        )
