@@ -169,9 +169,7 @@ class Ledger:
             changed = self.con.execute(_MOVED, [self.session]).fetchone()
             if changed[0]:
                 # First out of the way, so that no number is taken twice on the way.
-                self.con.execute(
-                    "DELETE FROM runtime_session_event_ordinals WHERE session_id = ?", [self.session]
-                )
+                self.con.execute("DELETE FROM runtime_session_event_ordinals WHERE session_id = ?", [self.session])
                 self.con.execute(
                     "INSERT INTO runtime_session_event_ordinals (session_id, ordinal, event_id)"
                     " SELECT ?, ordinal, event_id FROM temp.resequenced ORDER BY ordinal",

@@ -121,9 +121,7 @@ class _Scan:
     def _pages(self) -> Iterator[Page]:
         after: int | None = None
         while True:
-            page = read_page(
-                self._con, self._session, after, rows=self._bounds.rows, weight=self._bounds.weight
-            )
+            page = read_page(self._con, self._session, after, rows=self._bounds.rows, weight=self._bounds.weight)
             after = page.rows[-1].sequence if page.rows else None
             self._done.pages.append((page.after, len(page.rows), after, page.high))
             yield page
