@@ -15,7 +15,7 @@ from busbar_audit.conversion import identity
 from busbar_audit.conversion.appending import Ledger, Watch, transaction
 from busbar_audit.conversion.events import Event
 from busbar_audit.conversion.pages import ROWS, WEIGHT, Page, read_page
-from busbar_audit.conversion.refusal import Refusal
+from busbar_audit.conversion.refusal import Refusal, being_prepared
 from busbar_audit.conversion.turns import LegacyTurn, derive, grouped, opened_at
 from busbar_audit.transcript import js
 from busbar_audit.transcript.projection import is_terminal
@@ -61,6 +61,7 @@ def convert(
     bounds: Bounds | None = None,
     watch: Watch | None = None,
     importing: bool = False,
+    repaired: bool = False,
 ) -> Conversion:
     """Convert a session as C4 does: whole turns of each page but the last one, which waits for the next page.
 
@@ -69,6 +70,7 @@ def convert(
     con : of a private copy, without transactions of its own (``isolation_level=None``).
     watch : called with what comes next (append, resequence, patch) and how many came before; what it raises passes.
     importing : the caller is the import of another program's session, which alone may convert version 0.
+    repaired : as C5 does, which groups a turn over the whole session.
 
     Returns
     -------
@@ -81,16 +83,16 @@ def convert(
         return done
     try:
         if version == 0 and not importing:
-            from busbar_audit.conversion.refusal import being_prepared
-
             raise being_prepared()
-        _Scan(con, session, header, bounds or Bounds(), watch, done).run()
+        (Repaired if repaired else Scan)(con, session, header, bounds or Bounds(), watch, done).run()
     except Refusal as stopped:
         done.error = stopped
     return done
 
 
-class _Scan:
+class Scan:
+    """One attempt of C4."""
+
     def __init__(
         self,
         con: sqlite3.Connection,
@@ -106,17 +108,26 @@ class _Scan:
         self._started, self._owned = ownership(con, session)
 
     def run(self) -> None:
-        carried: LegacyTurn | None = None
-        for page in self._pages():
-            turns = grouped(page.rows, carried)
-            carried = turns.pop() if turns and page.rows else None
-            for turn in turns:
-                self._convert(turn, page.high)
+        """Convert what is to be converted; then the order, and the version last."""
+        for turn, high in self._turns():
+            self._convert(turn, high)
         self._seen(RESEQUENCE)
         self._ledger.resequence()
         self._done.resequenced = True
         self._seen(PATCH)
         patch(self._con, self._session)
+
+    def _turns(self) -> Iterator[tuple[LegacyTurn, int | None]]:
+        """Turns as they are converted, each with the session's highest sequence as its page was read."""
+        carried: LegacyTurn | None = None
+        for page in self._pages():
+            turns = grouped(page.rows, carried)
+            carried = turns.pop() if turns and page.rows else None
+            for turn in turns:
+                yield turn, page.high
+
+    def _kept(self, turn: LegacyTurn) -> bool:
+        return turn.has_prompt
 
     def _pages(self) -> Iterator[Page]:
         after: int | None = None
@@ -129,7 +140,7 @@ class _Scan:
                 return
 
     def _convert(self, turn: LegacyTurn, high: int | None) -> None:
-        if not turn.has_prompt or turn.turn_id in self._owned:
+        if not self._kept(turn) or turn.turn_id in self._owned:
             return
         at = opened_at(self._header, turn.first, turn.last if high is None else high)
         events = derive(self._session, self._header, turn, at, conversation="externalOrigin" in self._header)
@@ -142,6 +153,30 @@ class _Scan:
     def _seen(self, what: str) -> None:
         if self._watch is not None:
             self._watch(what, len(self._done.emitted))
+
+
+class Repaired(Scan):
+    """One attempt of C5: a turn is converted at its last row, wherever the pages end; an answer alone makes a turn."""
+
+    def _turns(self) -> Iterator[tuple[LegacyTurn, int | None]]:
+        last: dict[str, int] = {}
+        high: int | None = None
+        for page in self._pages():
+            high = page.high if high is None else high
+            last.update((turn.turn_id, turn.last) for turn in grouped(page.rows))
+        begun: dict[str, LegacyTurn] = {}
+        for page in self._pages():
+            ended = []
+            for turn in grouped(page.rows):
+                whole = begun.setdefault(turn.turn_id, LegacyTurn(turn.turn_id))
+                # Rows that came in after the first pass are of the next attempt.
+                whole.rows.extend(row for row in turn.rows if row.sequence <= last.get(turn.turn_id, -1))
+                if whole.rows and whole.last == last[turn.turn_id]:
+                    ended.append(begun.pop(turn.turn_id))
+            yield from ((turn, high) for turn in sorted(ended, key=lambda one: one.last))
+
+    def _kept(self, turn: LegacyTurn) -> bool:
+        return turn.has_prompt or turn.has_answer
 
 
 def missing(events: Sequence[Event], stored: Iterator[Mapping[str, Any]] | None) -> Iterator[Event]:
