@@ -12,7 +12,9 @@ import pytest
 from support_conversion import Killed, held, loaded, pages, rows_digest, same_error, stop, told
 from support_maka import unpacked
 
-from busbar_audit.conversion.engine import convert, read_header
+from busbar_audit.conversion.appending import read_header
+from busbar_audit.conversion.engine import convert
+from busbar_audit.conversion.pages import Memo
 from busbar_audit.transcript import js
 
 pytestmark = pytest.mark.real_stores
@@ -55,16 +57,17 @@ def test_a_conversion_and_each_interruption_of_it_are_the_real_ones(
             assert held(con, session) == whole, case["case"]
             assert rows_digest(con) == before
             assert js.stringify(read_header(con, session)) == _after(case)
+        memo = Memo()
         for cut in case["interrupted"]:
             with closing(loaded(case["header"], case["sessionMessages"], *there, file=file)) as con:
                 try:
-                    first = convert(con, session, importing=True, watch=stop(cut["after"]))
+                    first = convert(con, session, importing=True, watch=stop(cut["after"]), memo=memo)
                     assert same_error(first, cut["first"]["error"]), (case["case"], cut["after"])
                 except Killed:
                     assert cut["first"]["error"]["name"] == "InjectedStop"
                 left = [[event[0], event[5], event[9]] for event in held(con, session)]
                 assert sorted(left) == sorted(cut["eventIdsAtStop"])
-                second = convert(con, session, importing=True)
+                second = convert(con, session, importing=True, memo=memo)
                 assert same_error(second, cut["second"]["error"]), (case["case"], cut["after"])
                 assert len(second.emitted) == cut["second"]["appends"], (case["case"], cut["after"])
                 final = cut["finalEvents"]

@@ -14,11 +14,13 @@ from typing import Any
 from busbar_audit.conversion import refusal
 from busbar_audit.conversion.events import Event
 from busbar_audit.transcript import js
-from busbar_audit.transcript.event_shape import event_problems
 from busbar_audit.transcript.projection import is_terminal
 
-# Called before something becomes durable; what it raises stops the conversion there, as a kill would.
+# Called with what comes next and how many events were taken so far; what it raises stops the conversion there, as a
+# kill would. Inside: a transaction is open, and what it holds so far will not be durable.
 Watch = Callable[[str, int], None]
+APPEND, RESEQUENCE, PATCH = "append", "resequence", "patch"
+INSIDE_APPEND, INSIDE_RESEQUENCE = "inside append", "inside resequence"
 
 
 @contextmanager
@@ -51,11 +53,13 @@ class Ledger:
     Parameters
     ----------
     con : without transactions of its own (``isolation_level=None``). session : its id.
+    watch : called before each step, and inside its transaction.
     """
 
-    def __init__(self, con: sqlite3.Connection, session: str) -> None:
+    def __init__(self, con: sqlite3.Connection, session: str, watch: Watch | None = None) -> None:
         self.con, self.session = con, session
-        self.appended = 0
+        self.appended = self.taken = 0
+        self._watch = watch or (lambda _what, _taken: None)
         self._run: _Run | None = None
         tables = {name for (name,) in con.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         self._partials = "runtime_partial_snapshots" in tables
@@ -67,7 +71,8 @@ class Ledger:
         ------
         Refusal : the rules of the ledger are against it; nothing was written.
         """
-        if event_problems(event.payload):
+        self._watch(APPEND, self.taken)
+        if event.invalid:
             raise refusal.invalid_event(event.event_id)
         with transaction(self.con):
             stored = self.con.execute(
@@ -76,10 +81,13 @@ class Ledger:
             if stored is not None:
                 if not js.same(js.parse(stored[0]), js.parse(event.text)):
                     raise refusal.identity_conflict(event.event_id)
+                self.taken += 1
                 return False
             self._insert(event, self._known(event))
+            self._watch(INSIDE_APPEND, self.taken)
         self._note(event)
         self.appended += 1
+        self.taken += 1
         return True
 
     def events(self, run: str) -> Iterator[Mapping[str, Any]]:
@@ -162,6 +170,7 @@ class Ledger:
 
     def resequence(self) -> None:
         """Number the session's events anew by the time of their opening, in one transaction (sheet 2.5)."""
+        self._watch(RESEQUENCE, self.taken)
         with transaction(self.con):
             self.con.execute("CREATE TEMP TABLE IF NOT EXISTS resequenced (event_id TEXT PRIMARY KEY, ordinal INTEGER)")
             self.con.execute("DELETE FROM temp.resequenced")
@@ -175,6 +184,26 @@ class Ledger:
                     " SELECT ?, ordinal, event_id FROM temp.resequenced ORDER BY ordinal",
                     [self.session],
                 )
+            self._watch(INSIDE_RESEQUENCE, self.taken)
+
+    def patch(self) -> None:
+        """Mark the session as converted: a transaction of its own, and the last one."""
+        self._watch(PATCH, self.taken)
+        with transaction(self.con):
+            header = read_header(self.con, self.session)
+            header["transcriptLedgerVersion"] = 1
+            self.con.execute(
+                "UPDATE session_metadata SET payload_json = ?, metadata_version = metadata_version + 1"
+                " WHERE session_id = ?",
+                [js.stringify(header), self.session],
+            )
+
+
+def read_header(con: sqlite3.Connection, session: str) -> dict[str, Any]:
+    """The header of a session."""
+    (text,) = con.execute("SELECT payload_json FROM session_metadata WHERE session_id = ?", [session]).fetchone()
+    header: dict[str, Any] = js.parse(text)
+    return header
 
 
 _RESEQUENCED = """INSERT INTO temp.resequenced

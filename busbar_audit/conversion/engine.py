@@ -12,15 +12,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from busbar_audit.conversion import identity
-from busbar_audit.conversion.appending import Ledger, Watch, transaction
+from busbar_audit.conversion.appending import Ledger, Watch, read_header
 from busbar_audit.conversion.events import Event
-from busbar_audit.conversion.pages import ROWS, WEIGHT, Page, read_page
+from busbar_audit.conversion.pages import Bounds, Memo, Page, read_page
+from busbar_audit.conversion.payloads import Number
 from busbar_audit.conversion.refusal import Refusal, being_prepared
 from busbar_audit.conversion.turns import LegacyTurn, derive, grouped, opened_at
 from busbar_audit.transcript import js
 from busbar_audit.transcript.projection import is_terminal
-
-APPEND, RESEQUENCE, PATCH = "append", "resequence", "patch"
 
 
 @dataclass
@@ -39,21 +38,6 @@ class Conversion:
     resequenced: bool = False
 
 
-@dataclass(frozen=True)
-class Bounds:
-    """Bounds of a page: rows, and UTF-16 units (bytes where a row is in chunks)."""
-
-    rows: int = ROWS
-    weight: int = WEIGHT
-
-
-def read_header(con: sqlite3.Connection, session: str) -> dict[str, Any]:
-    """The header of a session."""
-    (text,) = con.execute("SELECT payload_json FROM session_metadata WHERE session_id = ?", [session]).fetchone()
-    header: dict[str, Any] = js.parse(text)
-    return header
-
-
 def convert(
     con: sqlite3.Connection,
     session: str,
@@ -62,6 +46,7 @@ def convert(
     watch: Watch | None = None,
     importing: bool = False,
     repaired: bool = False,
+    memo: Memo | None = None,
 ) -> Conversion:
     """Convert a session as C4 does: whole turns of each page but the last one, which waits for the next page.
 
@@ -71,6 +56,7 @@ def convert(
     watch : called with what comes next (append, resequence, patch) and how many came before; what it raises passes.
     importing : the caller is the import of another program's session, which alone may convert version 0.
     repaired : as C5 does, which groups a turn over the whole session.
+    memo : of other attempts on the same session; it holds the whole of it.
 
     Returns
     -------
@@ -84,7 +70,7 @@ def convert(
     try:
         if version == 0 and not importing:
             raise being_prepared()
-        (Repaired if repaired else Scan)(con, session, header, bounds or Bounds(), watch, done).run()
+        (Repaired if repaired else Scan)(con, session, header, bounds or Bounds(), watch, done, memo).run()
     except Refusal as stopped:
         done.error = stopped
     return done
@@ -101,21 +87,20 @@ class Scan:
         bounds: Bounds,
         watch: Watch | None,
         done: Conversion,
+        memo: Memo | None = None,
     ) -> None:
         self._con, self._session, self._header = con, session, header
-        self._bounds, self._watch, self._done = bounds, watch, done
-        self._ledger = Ledger(con, session)
+        self._bounds, self._done, self._memo = bounds, done, memo
+        self._ledger = Ledger(con, session, watch)
         self._started, self._owned = ownership(con, session)
 
     def run(self) -> None:
         """Convert what is to be converted; then the order, and the version last."""
         for turn, high in self._turns():
             self._convert(turn, high)
-        self._seen(RESEQUENCE)
         self._ledger.resequence()
         self._done.resequenced = True
-        self._seen(PATCH)
-        patch(self._con, self._session)
+        self._ledger.patch()
 
     def _turns(self) -> Iterator[tuple[LegacyTurn, int | None]]:
         """Turns as they are converted, each with the session's highest sequence as its page was read."""
@@ -132,7 +117,7 @@ class Scan:
     def _pages(self) -> Iterator[Page]:
         after: int | None = None
         while True:
-            page = read_page(self._con, self._session, after, rows=self._bounds.rows, weight=self._bounds.weight)
+            page = read_page(self._con, self._session, after, self._bounds, self._memo)
             after = page.rows[-1].sequence if page.rows else None
             self._done.pages.append((page.after, len(page.rows), after, page.high))
             yield page
@@ -143,16 +128,21 @@ class Scan:
         if not self._kept(turn) or turn.turn_id in self._owned:
             return
         at = opened_at(self._header, turn.first, turn.last if high is None else high)
-        events = derive(self._session, self._header, turn, at, conversation="externalOrigin" in self._header)
+        events = self._derived(turn, at)
         run = identity.run_id(self._session, turn.turn_id)
         for event in missing(events, self._ledger.events(run) if run in self._started else None):
-            self._seen(APPEND)
             self._done.appended += self._ledger.append(event)
             self._done.emitted.append(event.event_id)
 
-    def _seen(self, what: str) -> None:
-        if self._watch is not None:
-            self._watch(what, len(self._done.emitted))
+    def _derived(self, turn: LegacyTurn, at: Number) -> Sequence[Event]:
+        key = (turn.turn_id, at, *(id(row) for row in turn.rows))
+        known = self._memo.turns.get(key) if self._memo is not None else None
+        if known is None:
+            talk = "externalOrigin" in self._header
+            known = derive(self._session, self._header, turn, at, conversation=talk)
+            if self._memo is not None:
+                self._memo.turns[key] = known
+        return known
 
 
 class Repaired(Scan):
@@ -233,16 +223,8 @@ def _inline(opening: Mapping[str, Any]) -> bool:
 
 
 def _ended(con: sqlite3.Connection, invocation: str) -> bool:
-    found = con.execute("SELECT payload_json FROM runtime_events WHERE invocation_id = ?", [invocation])
+    # From the end, where the ending is.
+    found = con.execute(
+        "SELECT payload_json FROM runtime_events WHERE invocation_id = ? ORDER BY event_seq DESC", [invocation]
+    )
     return any(is_terminal(js.parse(text)) for (text,) in found)
-
-
-def patch(con: sqlite3.Connection, session: str) -> None:
-    """Mark the session as converted: a transaction of its own, and the last one."""
-    with transaction(con):
-        header = read_header(con, session)
-        header["transcriptLedgerVersion"] = 1
-        con.execute(
-            "UPDATE session_metadata SET payload_json = ?, metadata_version = metadata_version + 1 WHERE session_id = ?",
-            [js.stringify(header), session],
-        )

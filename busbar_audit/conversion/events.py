@@ -9,6 +9,7 @@ from typing import Any
 
 from busbar_audit.conversion.payloads import Number
 from busbar_audit.transcript import js
+from busbar_audit.transcript.event_shape import event_problems
 from busbar_audit.transcript.projection import is_terminal
 
 
@@ -31,6 +32,11 @@ class Event:
     def text(self) -> str:
         """The payload in canonical form."""
         return js.canonical(self.payload)
+
+    @cached_property
+    def invalid(self) -> bool:
+        """Whether the product would not read it as an event."""
+        return bool(event_problems(self.payload))
 
     @property
     def committed_at(self) -> Number:

@@ -7,9 +7,10 @@ import time
 import uuid
 
 from busbar_audit.conversion.appending import Watch
-from busbar_audit.conversion.engine import Bounds, Conversion, convert
+from busbar_audit.conversion.engine import Conversion, convert
 from busbar_audit.conversion.headers import convert_headers
 from busbar_audit.conversion.historic import Clock, Ids, convert_historic
+from busbar_audit.conversion.pages import Bounds, Memo
 from busbar_audit.errors import UsageError
 from busbar_audit.text import printable
 
@@ -36,6 +37,7 @@ def convert_as(
     bounds: Bounds | None = None,
     watch: Watch | None = None,
     importing: bool = False,
+    memo: Memo | None = None,
 ) -> Conversion:
     """Convert a session as a generation does; see `busbar_audit.conversion.engine.convert` for the rest.
 
@@ -49,4 +51,6 @@ def convert_as(
         return convert_headers(con, session, clock=clock, ids=ids, watch=watch)
     if generation in ("C1", "C2", "C3"):
         return convert_historic(con, session, generation, clock=clock, ids=ids, watch=watch)
-    return convert(con, session, bounds=bounds, watch=watch, importing=importing, repaired=generation == "C5")
+    return convert(
+        con, session, bounds=bounds, watch=watch, importing=importing, repaired=generation == "C5", memo=memo
+    )

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from busbar_audit.conversion import identity
-from busbar_audit.conversion.appending import Ledger, Watch, transaction
+from busbar_audit.conversion.appending import Ledger, Watch, read_header, transaction
 from busbar_audit.conversion.ending import FAILED, MISSING, SNAPSHOT
-from busbar_audit.conversion.engine import APPEND, PATCH, Conversion, patch, read_header
+from busbar_audit.conversion.engine import Conversion
 from busbar_audit.conversion.events import Event, envelope
 from busbar_audit.conversion.historic import Clock, Ids, all_rows
 from busbar_audit.conversion.payloads import Turn, bodies, mark
@@ -68,8 +68,8 @@ class _Attempt:
         done: Conversion,
     ) -> None:
         self._con, self._session, self._header = con, session, header
-        self._clock, self._ids, self._watch, self._done = clock, ids, watch, done
-        self._ledger = Ledger(con, session)
+        self._clock, self._ids, self._done = clock, ids, done
+        self._ledger = Ledger(con, session, watch)
 
     def run(self) -> None:
         rows = list(all_rows(self._con, self._session))
@@ -79,9 +79,7 @@ class _Attempt:
         for at, turn in enumerate(turns):
             if turn.turn_id not in native:
                 self._convert(turn, begun + at)
-        if self._watch is not None:
-            self._watch(PATCH, len(self._done.emitted))
-        patch(self._con, self._session)
+        self._ledger.patch()
 
     def _native(self) -> set[str]:
         found = self._con.execute(
@@ -113,8 +111,6 @@ class _Attempt:
             yield from bodies(one.row, told, now, conversation=True)
 
     def _append(self, run: str, turn: LegacyTurn, body: Mapping[str, Any]) -> None:
-        if self._watch is not None:
-            self._watch(APPEND, len(self._done.emitted))
         event: Event = envelope(self._ids(), self._session, f"invocation-{run}", run, turn.turn_id, body)
         self._done.appended += self._ledger.append(event)
         self._done.emitted.append(event.event_id)

@@ -11,10 +11,10 @@ from dataclasses import replace
 from typing import Any
 
 from busbar_audit.conversion import identity
-from busbar_audit.conversion.appending import Ledger, Watch
-from busbar_audit.conversion.engine import APPEND, PATCH, Conversion, ownership, patch, read_header
+from busbar_audit.conversion.appending import Ledger, Watch, read_header
+from busbar_audit.conversion.engine import Conversion, ownership
 from busbar_audit.conversion.events import Event, envelope
-from busbar_audit.conversion.pages import read_page
+from busbar_audit.conversion.pages import Bounds, read_page
 from busbar_audit.conversion.payloads import Number
 from busbar_audit.conversion.refusal import Refusal
 from busbar_audit.conversion.rows import LegacyRow
@@ -28,7 +28,7 @@ def all_rows(con: sqlite3.Connection, session: str) -> Iterator[LegacyRow]:
     """All rows of a session."""
     after: int | None = None
     while True:
-        page = read_page(con, session, after)
+        page = read_page(con, session, after, Bounds())
         yield from page.rows
         if not page.rows:
             return
@@ -57,12 +57,10 @@ def convert_historic(
     header = read_header(con, session)
     if header.get("transcriptLedgerVersion") == 1:
         return done
-    ledger = Ledger(con, session)
+    ledger = Ledger(con, session, watch)
     started, owned = ownership(con, session)
 
     def append(event: Event) -> None:
-        if watch is not None:
-            watch(APPEND, len(done.emitted))
         done.appended += ledger.append(event)
         done.emitted.append(event.event_id)
 
@@ -84,9 +82,7 @@ def convert_historic(
                     events = [_abandoned(session, turn, run, clock())]
             for event in events:
                 append(event)
-        if watch is not None:
-            watch(PATCH, len(done.emitted))
-        patch(con, session)
+        ledger.patch()
     except Refusal as stopped:
         done.error = stopped
     return done

@@ -5,14 +5,37 @@ from __future__ import annotations
 import json
 import sqlite3
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from busbar_audit.conversion.refusal import incompatible
 from busbar_audit.conversion.rows import MARKER, LegacyRow, decode_row, join_chunks
 from busbar_audit.transcript import js
 
+if TYPE_CHECKING:
+    from busbar_audit.conversion.events import Event
+
 ROWS = 256
 WEIGHT = 4 << 20
 _CHUNKED = json.dumps(MARKER, separators=(",", ":"))
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Bounds of a page: rows, and UTF-16 units (bytes where a row is in chunks)."""
+
+    rows: int = ROWS
+    weight: int = WEIGHT
+
+
+class Memo:
+    """What attempts on one session have in common, so that many of them cost little: rows read, and events made of them.
+
+    Rows are recognised by their text, turns by their rows.
+    """
+
+    def __init__(self) -> None:
+        self.rows: dict[int, tuple[str, LegacyRow]] = {}
+        self.turns: dict[tuple[object, ...], list[Event]] = {}
 
 
 @dataclass(frozen=True)
@@ -28,13 +51,13 @@ class Page:
 
 
 def read_page(
-    con: sqlite3.Connection, session: str, after: int | None, *, rows: int = ROWS, weight: int = WEIGHT
+    con: sqlite3.Connection, session: str, after: int | None, bounds: Bounds, memo: Memo | None = None
 ) -> Page:
     """The page behind a sequence.
 
     Parameters
     ----------
-    rows, weight : its bounds. The weight of a row is its length in UTF-16 units, of one in chunks in bytes.
+    bounds : of the page. memo : of rows that were read before.
 
     Raises
     ------
@@ -46,15 +69,21 @@ def read_page(
     asked = con.execute(
         "SELECT sequence, record_json FROM session_messages WHERE session_id = ? AND sequence > ? ORDER BY sequence"
         " LIMIT ?",
-        [session, -1 if after is None else after, rows],
+        [session, -1 if after is None else after, bounds.rows],
     )
     for sequence, text in asked:
         told = _told(con, session, sequence) if text == _CHUNKED else None
         own = told[0] if told else js.length(text) if isinstance(text, str) else 0
-        if found and total + own > weight:
+        if found and total + own > bounds.weight:
             break
         total += own
+        known = memo.rows.get(sequence) if memo is not None and told is None else None
+        if known is not None and known[0] == text:
+            found.append(known[1])
+            continue
         found.append(_read(con, session, sequence, text, told))
+        if memo is not None and told is None:
+            memo.rows[sequence] = (text, found[-1])
     asked.close()
     return Page(after, found, high)
 
