@@ -25,7 +25,10 @@ INSIDE_APPEND, INSIDE_RESEQUENCE = "inside append", "inside resequence"
 
 @contextmanager
 def transaction(con: sqlite3.Connection) -> Iterator[None]:
-    """All or nothing."""
+    """All or nothing; inside another one, a part of it."""
+    if con.in_transaction:
+        yield
+        return
     con.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -61,6 +64,7 @@ class Ledger:
         self.appended = self.taken = 0
         self._watch = watch or (lambda _what, _taken: None)
         self._run: _Run | None = None
+        self._ordinal: int | None = None
         tables = {name for (name,) in con.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         self._partials = "runtime_partial_snapshots" in tables
 
@@ -159,18 +163,25 @@ class Ledger:
             ),
         )
         self.con.execute(
-            "INSERT INTO runtime_session_event_ordinals (session_id, ordinal, event_id) SELECT ?, 1 + coalesce("
-            "(SELECT max(ordinal) FROM runtime_session_event_ordinals WHERE session_id = ?), 0), ?",
-            (self.session, self.session, event.event_id),
+            "INSERT INTO runtime_session_event_ordinals (session_id, ordinal, event_id) VALUES (?, ?, ?)",
+            (self.session, self._next(), event.event_id),
         )
 
+    def _next(self) -> int:
+        if self._ordinal is None:
+            asked = "SELECT max(ordinal) FROM runtime_session_event_ordinals WHERE session_id = ?"
+            self._ordinal = self.con.execute(asked, [self.session]).fetchone()[0] or 0
+        return self._ordinal + 1
+
     def _note(self, event: Event) -> None:
+        self._ordinal = self._next()
         if self._run is not None:
             _add(self._run, event.payload, self._run.last + 1)
 
     def resequence(self) -> None:
         """Number the session's events anew by the time of their opening, in one transaction (sheet 2.5)."""
         self._watch(RESEQUENCE, self.taken)
+        self._ordinal = None
         with transaction(self.con):
             self.con.execute("CREATE TEMP TABLE IF NOT EXISTS resequenced (event_id TEXT PRIMARY KEY, ordinal INTEGER)")
             self.con.execute("DELETE FROM temp.resequenced")
