@@ -393,14 +393,41 @@ def rehearse(
     purge: Annotated[str | None, typer.Option(metavar="CMD", help="Runs the gateway's purge.")] = None,
     timeout: Annotated[float, typer.Option(help="Seconds for each command.")] = 120.0,
     shell: Annotated[bool, typer.Option("--shell", help="Run the commands by /bin/sh.")] = False,
+    conversion: Annotated[
+        str | None, typer.Option(metavar="GEN", help="maka: cut the conversion C0 to C5 of old rows at its appends.")
+    ] = None,
+    crash_points: Annotated[
+        int, typer.Option("--crash-points", metavar="N", min=0, help="Cuts of each session; 0 for every append.")
+    ] = 200,
+    kills: Annotated[int, typer.Option(metavar="N", min=0, help="Conversions killed in a process of their own.")] = 3,
+    session: Annotated[list[str] | None, typer.Option("--session", metavar="ID", help="Only these sessions.")] = None,
+    after: Annotated[
+        str | None, typer.Option("--after", metavar="TARGET", help="The store after its upgrade: was it as foretold?")
+    ] = None,
+    fail_on: FailOnOption = "medium",
     schema: SchemaOption = None,
     out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder for the outputs.")] = None,
     as_json: JsonOption = False,
 ) -> int:
-    """Rehearse on a store; this version has the restart proof."""
+    """Rehearse on a store: the restart proof, or the conversion of old rows."""
+    if conversion is not None:
+        from busbar_audit import conversion_command
+
+        return conversion_command.run(
+            target,
+            generation=conversion,
+            most=crash_points or None,
+            kills=kills,
+            only=session or (),
+            after=after,
+            fail_on=fail_on,
+            out=out,
+            as_json=as_json,
+        )
     if not restart_proof or write is None or restart is None:
         raise UsageError(
-            "rehearse needs --restart-proof with --write CMD and --restart CMD.", "This version has no other rehearsal."
+            "rehearse needs --restart-proof with --write CMD and --restart CMD, or --conversion GEN.",
+            "This version has no other rehearsal.",
         )
     from busbar_audit.rehearsal.restart import Commands, Proof
     from busbar_audit.rehearsal.restart import restart_proof as prove

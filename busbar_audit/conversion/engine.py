@@ -22,12 +22,28 @@ from busbar_audit.transcript import js
 from busbar_audit.transcript.projection import is_terminal
 
 
+@dataclass(frozen=True)
+class LeftOut:
+    """Rows of a turn that are not converted.
+
+    why : `unprompted` (no user row among them) or `cut` (the turn was converted at an earlier page, without them).
+    first, last, rows : by sequence.
+    """
+
+    why: str
+    turn: str
+    first: int
+    last: int
+    rows: int
+
+
 @dataclass
 class Conversion:
     """What one attempt did.
 
     error : what stopped it; None when the session has its version. emitted : ids of the events that the ledger took or had, in
     order. appended : how many of them were new. pages : after, rows, last sequence and high water of each page read.
+    left_out : rows that it will never convert. largest : the turn of most rows, with their number and weight.
     """
 
     session: str
@@ -36,6 +52,12 @@ class Conversion:
     appended: int = 0
     pages: list[tuple[int | None, int, int | None, int | None]] = field(default_factory=list)
     resequenced: bool = False
+    left_out: list[LeftOut] = field(default_factory=list)
+    largest: tuple[str, int, int] = ("", 0, 0)
+
+
+# Rows that would have been an event of their turn.
+_CONVERTED = ("assistant", "tool_call", "tool_result", "permission_decision", "token_usage")
 
 
 def convert(
@@ -93,6 +115,7 @@ class Scan:
         self._bounds, self._done, self._memo = bounds, done, memo
         self._ledger = Ledger(con, session, watch)
         self._started, self._owned = ownership(con, session)
+        self._seen: set[str] = set()
 
     def run(self) -> None:
         """Convert what is to be converted; then the order, and the version last."""
@@ -125,13 +148,28 @@ class Scan:
                 return
 
     def _convert(self, turn: LegacyTurn, high: int | None) -> None:
-        if not self._kept(turn) or turn.turn_id in self._owned:
+        if turn.turn_id in self._owned:
+            return
+        early = turn.turn_id in self._seen
+        self._seen.add(turn.turn_id)
+        weight = sum(row.weight for row in turn.rows)
+        if len(turn.rows) > self._done.largest[1]:
+            self._done.largest = (turn.turn_id, len(turn.rows), weight)
+        if early or not self._kept(turn):
+            told = LeftOut("cut" if early else "unprompted", turn.turn_id, turn.first, turn.last, len(turn.rows))
+            if early or any(row.row["type"] in _CONVERTED for row in turn.rows):
+                self._done.left_out.append(told)
+        if not self._kept(turn):
             return
         at = opened_at(self._header, turn.first, turn.last if high is None else high)
         events = self._derived(turn, at)
         run = identity.run_id(self._session, turn.turn_id)
         for event in missing(events, self._ledger.events(run) if run in self._started else None):
-            self._done.appended += self._ledger.append(event)
+            try:
+                self._done.appended += self._ledger.append(event)
+            except Refusal as refused:
+                refused.sequence = turn.first if event.sequence is None else event.sequence
+                raise
             self._done.emitted.append(event.event_id)
 
     def _derived(self, turn: LegacyTurn, at: Number) -> Sequence[Event]:

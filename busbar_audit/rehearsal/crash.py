@@ -51,7 +51,7 @@ class Rehearsed:
     """What the cuts of one session showed.
 
     generation : of the conversion. events : of the uninterrupted run. points : cuts that were resumed, each with and
-    without recovery. uninterrupted : the run itself.
+    without recovery. uninterrupted : the run itself. end : all events of the session as it left them.
     """
 
     session: str
@@ -59,6 +59,7 @@ class Rehearsed:
     rows: int
     events: int
     uninterrupted: Conversion
+    end: list[Stored]
     points: int = 0
     broken: list[Broken] = field(default_factory=list)
 
@@ -163,7 +164,7 @@ def rehearse(
         before = state(con, session)
         whole = attempt(con, _NOW)
         end = state(con, session)
-    done = Rehearsed(session, generation, rows, len(whole.emitted), whole)
+    done = Rehearsed(session, generation, rows, len(whole.emitted), whole, end.events)
     wanted = points(len(whole.emitted), most)
     in_all = len(recovering) * (len(wanted) + 2 * (whole.error is None))
 
