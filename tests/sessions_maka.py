@@ -87,13 +87,14 @@ def minimal() -> list[Row]:
     ]
 
 
-def native(turns: int) -> list[Row]:
-    """Turns as builds before the ledger wrote them: prompt, running, answer, end, note."""
+def native(turns: int, notes: int = 1) -> list[Row]:
+    """Turns as builds before the ledger wrote them: prompt, running, answer, end, retired notes."""
     rows: list[Row] = []
     for n in range(turns):
         turn, ts = f"t{n}", 1_000 * n
-        note = {"type": "system_note", "id": f"n{n}", "turnId": turn, "ts": ts + 4, "kind": "session_resume"}
-        rows += [user(turn, ts), state(turn, ts + 1, "running"), assistant(turn, ts + 2), state(turn, ts + 3), note]
+        note: Row = {"type": "system_note", "turnId": turn, "ts": ts + 4, "kind": "session_resume"}
+        rows += [user(turn, ts), state(turn, ts + 1, "running"), assistant(turn, ts + 2), state(turn, ts + 3)]
+        rows += [{**note, "id": f"n{n}-{k}"} for k in range(notes)]
     return rows
 
 

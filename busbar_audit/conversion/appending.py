@@ -46,7 +46,8 @@ class _Run:
     sealed: bool = False
     last: int = 0
     opened: bool = False
-    calls: dict[str, tuple[str, Any]] = field(default_factory=dict)
+    ids: set[str] = field(default_factory=set)
+    calls: dict[str, str] = field(default_factory=dict)
     answered: set[str] = field(default_factory=set)
 
 
@@ -79,19 +80,28 @@ class Ledger:
         if event.invalid:
             raise refusal.invalid_event(event.event_id)
         with transaction(self.con):
-            stored = self.con.execute(
-                "SELECT payload_json FROM runtime_events WHERE event_id = ?", [event.event_id]
-            ).fetchone()
-            if stored is not None:
-                if not js.same(js.parse(stored[0]), js.parse(event.text)):
-                    raise refusal.identity_conflict(event.event_id)
+            try:
+                self._insert(event, self._known(event))
+            except (refusal.Refusal, sqlite3.IntegrityError):
+                # An event of this id comes before all other rules; asked only now, since few appends meet one.
+                if not self._stored(event):
+                    raise
                 self.taken += 1
                 return False
-            self._insert(event, self._known(event))
             self._watch(INSIDE_APPEND, self.taken)
         self._note(event)
         self.appended += 1
         self.taken += 1
+        return True
+
+    def _stored(self, event: Event) -> bool:
+        """Whether the event is there already, and is the same."""
+        found = self.con.execute("SELECT payload_json FROM runtime_events WHERE event_id = ?", [event.event_id])
+        stored = found.fetchone()
+        if stored is None:
+            return False
+        if not js.same(js.parse(stored[0]), js.parse(event.text)):
+            raise refusal.identity_conflict(event.event_id) from None
         return True
 
     def events(self, run: str) -> Iterator[Mapping[str, Any]]:
@@ -108,20 +118,22 @@ class Ledger:
         if run is None or run.place != place:
             run = self._load(event, place)
             self._run = run
+        if event.event_id in run.ids:
+            raise refusal.identity_conflict(event.event_id)
         if run.sealed:
             raise refusal.sealed(event.run_id, event.event_id)
         content = event.payload.get("content") or {}
         if content.get("kind") == "function_call":
             before = run.calls.get(content["id"])
             if before is not None:
-                same = before[0] == content["name"]
+                same = before == content["name"]
                 raise refusal.tool_rejected("duplicate_call" if same else "identity_conflict", event.event_id)
         elif content.get("kind") == "function_response":
             if content["id"] not in run.calls:
                 raise refusal.tool_rejected("orphan_response", event.event_id)
             if content["id"] in run.answered:
                 raise refusal.tool_rejected("duplicate_response", event.event_id)
-            if run.calls[content["id"]][0] != content["name"]:
+            if run.calls[content["id"]] != content["name"]:
                 raise refusal.tool_rejected("identity_conflict", event.event_id)
         elif content.get("kind") == "invocation_opened" and run.opened:
             raise refusal.opened_twice(event.event_id)
@@ -139,11 +151,11 @@ class Ledger:
             if other is not None:
                 raise refusal.run_conflict(run_id, event.event_id)
         run = _Run(place)
-        for sequence, text in self.con.execute(
-            "SELECT event_seq, payload_json FROM runtime_events WHERE invocation_id = ? ORDER BY event_seq",
+        for name, sequence, text in self.con.execute(
+            "SELECT event_id, event_seq, payload_json FROM runtime_events WHERE invocation_id = ? ORDER BY event_seq",
             [invocation],
         ):
-            _add(run, js.parse(text), sequence)
+            _add(run, name, js.parse(text), sequence)
         return run
 
     def _insert(self, event: Event, run: _Run) -> None:
@@ -176,7 +188,7 @@ class Ledger:
     def _note(self, event: Event) -> None:
         self._ordinal = self._next()
         if self._run is not None:
-            _add(self._run, event.payload, self._run.last + 1)
+            _add(self._run, event.event_id, event.payload, self._run.last + 1)
 
     def resequence(self) -> None:
         """Number the session's events anew by the time of their opening, in one transaction (sheet 2.5)."""
@@ -204,8 +216,7 @@ class Ledger:
             header = read_header(self.con, self.session)
             header["transcriptLedgerVersion"] = 1
             self.con.execute(
-                "UPDATE session_metadata SET payload_json = ?, metadata_version = metadata_version + 1"
-                " WHERE session_id = ?",
+                "UPDATE session_metadata SET payload_json = ? WHERE session_id = ?",
                 [js.stringify(header), self.session],
             )
 
@@ -236,7 +247,8 @@ _OTHER_RUN = {
 }
 
 
-def _add(run: _Run, payload: Any, sequence: int) -> None:
+def _add(run: _Run, name: str, payload: Any, sequence: int) -> None:
+    run.ids.add(name)
     run.last = sequence
     run.sealed = run.sealed or is_terminal(payload)
     content = payload.get("content") or {}
@@ -244,6 +256,6 @@ def _add(run: _Run, payload: Any, sequence: int) -> None:
     if kind == "invocation_opened":
         run.opened = True
     elif kind == "function_call":
-        run.calls.setdefault(content["id"], (content["name"], None))
+        run.calls.setdefault(content["id"], content["name"])
     elif kind == "function_response":
         run.answered.add(content["id"])

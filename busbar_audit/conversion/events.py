@@ -44,7 +44,7 @@ class Event:
         at: Number = self.payload["ts"]
         return at
 
-    @property
+    @cached_property
     def kind(self) -> str:
         """The coarse label of the row in the ledger."""
         return label(self.payload)

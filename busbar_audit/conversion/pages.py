@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -28,13 +29,13 @@ class Bounds:
 
 
 class Memo:
-    """What attempts on one session have in common, so that many of them cost little: rows read, and events made of them.
+    """What attempts on one session have in common, so that many of them cost little: pages read, and events made of them.
 
-    Rows are recognised by their text, turns by their rows.
+    Pages are recognised by the text of their rows, turns by their rows.
     """
 
     def __init__(self) -> None:
-        self.rows: dict[int, tuple[str, LegacyRow]] = {}
+        self.pages: dict[tuple[int | None, Bounds], tuple[list[tuple[int, object]], Page]] = {}
         self.turns: dict[tuple[object, ...], list[Event]] = {}
 
 
@@ -57,35 +58,52 @@ def read_page(
 
     Parameters
     ----------
-    bounds : of the page. memo : of rows that were read before.
+    bounds : of the page. memo : of pages that were read before.
 
     Raises
     ------
     Refusal : a row of the page cannot be read, so that nothing of it is converted.
     """
     (high,) = con.execute("SELECT max(sequence) FROM session_messages WHERE session_id = ?", [session]).fetchone()
-    found: list[LegacyRow] = []
-    total = 0
     asked = con.execute(
         "SELECT sequence, record_json FROM session_messages WHERE session_id = ? AND sequence > ? ORDER BY sequence"
         " LIMIT ?",
         [session, -1 if after is None else after, bounds.rows],
     )
-    for sequence, text in asked:
+    if memo is None:
+        page, _ = _fill(con, session, after, high, asked, bounds)
+        asked.close()
+        return page
+    texts = asked.fetchall()
+    known = memo.pages.get((after, bounds))
+    if known is not None and known[0] == texts and known[1].high == high:
+        return known[1]
+    page, chunked = _fill(con, session, after, high, texts, bounds)
+    if not chunked:
+        memo.pages[after, bounds] = texts, page
+    return page
+
+
+def _fill(
+    con: sqlite3.Connection,
+    session: str,
+    after: int | None,
+    high: int | None,
+    texts: Iterable[tuple[int, object]],
+    bounds: Bounds,
+) -> tuple[Page, bool]:
+    """The page, and whether a row of it is in chunks."""
+    found: list[LegacyRow] = []
+    total, chunked = 0, False
+    for sequence, text in texts:
         told = _told(con, session, sequence) if text == _CHUNKED else None
         own = told[0] if told else js.length(text) if isinstance(text, str) else 0
         if found and total + own > bounds.weight:
             break
         total += own
-        known = memo.rows.get(sequence) if memo is not None and told is None else None
-        if known is not None and known[0] == text:
-            found.append(known[1])
-            continue
+        chunked = chunked or told is not None
         found.append(_read(con, session, sequence, text, told))
-        if memo is not None and told is None:
-            memo.rows[sequence] = (text, found[-1])
-    asked.close()
-    return Page(after, found, high)
+    return Page(after, found, high), chunked
 
 
 def _told(con: sqlite3.Connection, session: str, sequence: int) -> tuple[int, str]:

@@ -91,7 +91,7 @@ def _columns(con: sqlite3.Connection, schema: str, table: str) -> list[str]:
     return [name for _, name, *_ in con.execute(f"PRAGMA {schema}.table_info({table})")]
 
 
-def legacy_rows(con: sqlite3.Connection) -> Iterator[tuple[object, ...]]:
-    """All old rows and their chunks, as they are stored."""
+def legacy_rows(con: sqlite3.Connection, high: int) -> Iterator[tuple[object, ...]]:
+    """All old rows and their chunks, as they are stored, up to a sequence."""
     for table in ("session_messages", "session_message_payloads", "session_message_chunks"):
-        yield from con.execute(f"SELECT * FROM {table} ORDER BY 1, 2, 3")  # noqa: S608
+        yield from con.execute(f"SELECT * FROM {table} WHERE sequence <= ? ORDER BY 1, 2, 3", [high])  # noqa: S608

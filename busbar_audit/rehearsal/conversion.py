@@ -17,7 +17,7 @@ from busbar_audit.conversion.staging import connect, sessions, stage
 from busbar_audit.errors import UsageError
 from busbar_audit.findings import at_least
 from busbar_audit.queries import SEVERITIES
-from busbar_audit.rehearsal.crash import PROPERTIES, Broken, Rehearsed, rehearse, state
+from busbar_audit.rehearsal.crash import PROPERTIES, Broken, Rehearsed, highest, rehearse, state
 from busbar_audit.rehearsal.killing import kill_at
 from busbar_audit.rehearsal.prediction import predict
 from busbar_audit.rehearsal.risks import AT_RISK, Risk, risks
@@ -147,14 +147,15 @@ def _killed(file: Path, done: Rehearsed, what: str, taken: int) -> Iterator[Brok
     kill_at(file, done.session, done.generation, what, taken)
     point = f"killed at {what} {taken}"
     with closing(connect(file)) as con:
-        left = state(con, done.session)
+        high = highest(con)
+        left = state(con, done.session, high)
         present = len(done.uninterrupted.emitted) - len({*done.uninterrupted.emitted} - left.own().keys())
         if present != taken:
             yield Broken("kept", point, f"{present} of {taken} events are durable")
         if left.version == 1:
             yield Broken("last", point, "the session has version 1")
         resumed = convert_as(done.generation, con, done.session, importing=True)
-        if state(con, done.session).events != done.end:
+        if state(con, done.session, high).events != done.end:
             yield Broken("end", point, "the end is not the one of the uninterrupted run")
         if len(resumed.emitted) != len(done.uninterrupted.emitted) - taken:
             yield Broken("appended", point, f"{len(resumed.emitted)} event(s) appended")

@@ -66,20 +66,34 @@ class Rehearsed:
 
 @dataclass(frozen=True)
 class State:
-    """What a store holds of a session: events in order, version, digest of the old rows."""
+    """What a store holds of a session: events in order, version, digest of the old rows, types of rows added to them."""
 
     events: list[Stored]
     version: object
     rows: str
+    added: frozenset[str]
 
     def own(self) -> dict[str, Stored]:
         """Events by their id, without their ordinal: a resequence may move them."""
         return {event[0]: event[:-1] for event in self.events}
 
 
-def state(con: sqlite3.Connection, session: str) -> State:
-    """Read what a store holds of a session."""
-    return State(_events(con, session), _version(con, session), rows_digest(con))
+def state(con: sqlite3.Connection, session: str, high: int) -> State:
+    """Read what a store holds of a session.
+
+    Parameters
+    ----------
+    high : highest sequence of its old rows; what is above it was added since.
+    """
+    asked = "SELECT DISTINCT message_type FROM session_messages WHERE sequence > ?"
+    added = frozenset(kind for (kind,) in con.execute(asked, [high]))
+    return State(_events(con, session), _version(con, session), rows_digest(con, high), added)
+
+
+def highest(con: sqlite3.Connection) -> int:
+    """The highest sequence of a staged session's rows; -1 without any."""
+    (found,) = con.execute("SELECT coalesce(max(sequence), -1) FROM session_messages").fetchone()
+    return int(found)
 
 
 def _events(con: sqlite3.Connection, session: str) -> list[Stored]:
@@ -95,10 +109,10 @@ def _version(con: sqlite3.Connection, session: str) -> object:
     return read_header(con, session).get("transcriptLedgerVersion")
 
 
-def rows_digest(con: sqlite3.Connection) -> str:
-    """A digest over all old rows of a staged session."""
+def rows_digest(con: sqlite3.Connection, high: int) -> str:
+    """A digest over the old rows of a staged session, up to a sequence."""
     digest = hashlib.sha256()
-    for row in legacy_rows(con):
+    for row in legacy_rows(con, high):
         digest.update(repr(row).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
 
@@ -126,6 +140,8 @@ class _Writes:
 
 def points(total: int, most: int | None) -> set[int]:
     """Numbers of appends after which a run is cut: all, or so many at even distances, the first and last among them."""
+    if total < 0:
+        return set()
     if most is None or total + 1 <= most:
         return set(range(total + 1))
     if most < 2:
@@ -161,14 +177,16 @@ def rehearse(
 
     with closing(copied(staged)) as con:
         (rows,) = con.execute("SELECT count(*) FROM session_messages").fetchone()
-        before = state(con, session)
+        high = highest(con)
+        before = state(con, session, high)
         whole = attempt(con, _NOW)
-        end = state(con, session)
+        end = state(con, session, high)
     done = Rehearsed(session, generation, rows, len(whole.emitted), whole, end.events)
-    wanted = points(len(whole.emitted), most)
+    # Where an append is refused, the run is cut before it too; where none is, the resequence comes next.
+    wanted = points(len(whole.emitted) - (whole.error is None), most)
     in_all = len(recovering) * (len(wanted) + 2 * (whole.error is None))
 
-    judge = _Judge(session, attempt, before, end, whole)
+    judge = _Judge(session, generation, high, attempt, before, end, whole)
 
     def cut(what: str, taken: int) -> None:
         if what == APPEND and taken in wanted:
@@ -194,6 +212,8 @@ class _Judge:
     """Resumes copies of a run that was cut, and holds their ends against the uninterrupted one."""
 
     session: str
+    generation: str
+    high: int
     attempt: Callable[[sqlite3.Connection, int], Conversion]
     before: State
     end: State
@@ -228,19 +248,19 @@ class _Judge:
 
     def _closely(self, con: sqlite3.Connection, point: str, taken: int, recovery: bool) -> Iterator[Broken]:
         session, whole = self.session, self.whole
-        left = state(con, session)
+        left = state(con, session, self.high)
         if left.version == 1:
             yield Broken("last", point, "the session has version 1 although the run was cut before it")
         if recovery:
             recover(con, session, _NOW + DAY)
             point = f"{point}, recovered"
         resumed = self.attempt(con, _NOW + DAY)
-        after = state(con, session)
+        after = state(con, session, self.high)
         own = after.own()
         changed = sum(own.get(name) != event for name, event in left.own().items())
         if changed:
             yield Broken("kept", point, f"{changed} event(s) changed or gone")
-        if after.rows not in (self.before.rows, self.end.rows):
+        if after.rows != self.before.rows or not after.added <= ({"turn_state"} if self.generation == "C0" else set()):
             yield Broken("rows", point, "old rows are not what they were")
         if _said(resumed) != _said(whole):
             yield Broken("end", point, f"ended with {_named(resumed)}, the uninterrupted run with {_named(whole)}")

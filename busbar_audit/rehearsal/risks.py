@@ -81,7 +81,10 @@ def _risk(case: str, session: str, turn: str, first: int | None, last: int | Non
 
 def _of(done: Conversion, session: str) -> Iterator[Risk]:
     if done.error is not None:
-        yield _refused(done.error, session)
+        refused = _refused(done.error, session)
+        # A late prompt is refused, and what is behind it is lost by the next attempt: one case.
+        if not any(told.why == refused.case and told.first == refused.first for told in done.left_out):
+            yield refused
     for told in done.left_out:
         yield _risk(told.why, session, told.turn, told.first, told.last, told.rows)
     turn, rows, weight = done.largest
