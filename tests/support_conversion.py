@@ -1,165 +1,130 @@
-"""Helpers of the conversion tests: sessions in memory, the answers of the real converter, and what a ledger holds."""
+"""Sessions for the converter: made up here, or read from the product's own answers."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from support_maka import shortened
-
-from busbar_audit.conversion.engine import Conversion
+from busbar_audit.conversion.converter import Conversion
 from busbar_audit.conversion.schema import in_memory
 from busbar_audit.transcript import js
 
-Row = Mapping[str, Any]
-EVENT = ("event_id", "session_id", "invocation_id", "run_id", "turn_id", "event_seq", "event_kind", "payload_json")
-_KEPT = ("session_messages", "session_message_payloads", "session_message_chunks")
+EVENT = (
+    "event_id", "session_id", "invocation_id", "run_id", "turn_id", "event_seq", "event_kind", "payload_json", "committed_at",
+)  # fmt: skip
+OPENING = ("invocation_id", "session_id", "run_id", "turn_id", "opened_at", "opening_json", "anchor_event_id")
+HEADER: Mapping[str, Any] = {
+    "cwd": "/w", "createdAt": 1000, "backend": "ai-sdk", "llmConnectionSlug": "conn", "model": "header-model",
+    "permissionMode": "ask",
+}  # fmt: skip
+_CHUNK = 65_536
 
 
-class Killed(Exception):
-    """The conversion was stopped from outside."""
-
-
-def stop(at: int | str) -> Callable[[str, int], None]:
-    """What stops a conversion after so many appends, before the resequence or before the version."""
-    before = {"before_resequence": "resequence", "before_header_patch": "patch"}
-
-    def watch(what: str, done: int) -> None:
-        if what == before.get(str(at)) or (what == "append" and done == at):
-            raise Killed
-
-    return watch
-
-
-def loaded(
-    header: Row,
-    rows: Iterable[Row] = (),
-    events: Iterable[Row] = (),
-    openings: Iterable[Row] = (),
-    *,
-    file: Path | None = None,
-) -> sqlite3.Connection:
-    """A session in memory.
-
-    Parameters
-    ----------
-    rows : as they are told. file : where they are read instead, if some are only told by their digest.
-    """
+def session_store(session: str, header: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> sqlite3.Connection:
+    """A store in memory with one session and its legacy rows, chunked where they are large."""
     con = in_memory()
-    session, rows = header["id"], list(rows)
-    con.execute("BEGIN")
-    text = json.dumps(header, ensure_ascii=False, separators=(",", ":"))
-    con.execute("INSERT INTO session_metadata (session_id, payload_json) VALUES (?, ?)", [session, text])
-    if file is not None and any(row.get("record_bytes") or not isinstance(row["record_json"], str) for row in rows):
-        _copy(con, session, file)
-    else:
-        add_rows(con, session, rows)
-    for event in events:
-        values = [*(event[key] for key in EVENT), event["committed_at"]]
-        con.execute(f"INSERT INTO runtime_events VALUES ({','.join('?' * 9)})", values)
-        if event["ordinal"] is not None:
-            place = [event["session_id"], event["ordinal"], event["event_id"]]
-            con.execute("INSERT INTO runtime_session_event_ordinals VALUES (?, ?, ?)", place)
-    for told in openings:
-        keys = ("invocation_id", "session_id", "run_id", "turn_id", "opened_at", "opening_json", "anchor_event_id")
-        con.execute(
-            f"INSERT INTO runtime_legacy_invocation_openings VALUES ({','.join('?' * 7)})", [told[k] for k in keys]
-        )
-    con.execute("COMMIT")
+    con.execute(
+        "INSERT INTO session_metadata (session_id, payload_json) VALUES (?, ?)",
+        (session, js.stringify({"id": session, **header})),
+    )
+    for sequence, row in enumerate(rows):
+        put_row(con, session, sequence, row["id"], row["type"], row["ts"], js.stringify(row))
     return con
 
 
-def add_rows(con: sqlite3.Connection, session: str, rows: Iterable[Row]) -> None:
-    """Legacy rows, in the form of the answers or as plain records (their sequence is their place then)."""
-    (first,) = con.execute("SELECT 1 + coalesce(max(sequence), -1) FROM session_messages").fetchone()
-    for at, row in enumerate(rows, start=first):
-        if "record_json" not in row:
-            text = json.dumps(row, ensure_ascii=False, separators=(",", ":"))
-            row = {"sequence": at, "message_id": row["id"], "message_type": row["type"], "message_ts": row["ts"]}
-            row = {**row, "record_json": text}
-        keys = ("sequence", "message_id", "message_type", "message_ts", "record_json")
-        con.execute("INSERT INTO session_messages VALUES (?, ?, ?, ?, ?, ?)", [session, *(row[k] for k in keys)])
-
-
-def _copy(con: sqlite3.Connection, session: str, file: Path) -> None:
-    with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as source:
-        for table in _KEPT:
-            for row in source.execute(f"SELECT * FROM {table} WHERE session_id = ?", [session]):
-                con.execute(f"INSERT INTO {table} VALUES ({','.join('?' * len(row))})", row)
-
-
-def held(con: sqlite3.Connection, session: str) -> list[tuple[Any, ...]]:
-    """All events of a session, in the order of its ordinals."""
-    found = con.execute(
-        f"""SELECT {", ".join("e." + key for key in EVENT)}, e.committed_at, o.ordinal FROM runtime_events e
-        LEFT JOIN runtime_session_event_ordinals o USING (event_id) WHERE e.session_id = ?
-        ORDER BY o.ordinal IS NULL, o.ordinal, e.invocation_id, e.event_seq""",
-        [session],
+def put_row(con: sqlite3.Connection, session: str, sequence: int, *told: Any) -> None:
+    """One legacy row: id, type, time, text."""
+    message_id, kind, ts, text = told
+    data = text.encode()
+    if len(data) > _CHUNK:
+        parts = [data[at : at + _CHUNK] for at in range(0, len(data), _CHUNK)]
+        con.execute(
+            "INSERT INTO session_message_payloads VALUES (?, ?, ?, ?)", (session, sequence, len(data), _sha(data))
+        )
+        con.executemany(
+            "INSERT INTO session_message_chunks VALUES (?, ?, ?, ?, ?)",
+            ((session, sequence, at, part, _sha(part)) for at, part in enumerate(parts)),
+        )
+        text = '{"$maka":"session-message-chunks-v1"}'
+    con.execute(
+        "INSERT INTO session_messages VALUES (?, ?, ?, ?, ?, ?)", (session, sequence, message_id, kind, ts, text)
     )
-    return [tuple(shortened(value) for value in row) for row in found]
 
 
-def told(events: Iterable[Row]) -> list[tuple[Any, ...]]:
-    """The same of an answer."""
-    found = [(*(_said(event[key]) for key in EVENT), event["committed_at"], event["ordinal"]) for event in events]
-    return sorted(found, key=lambda row: (row[-1] is None, row[-1] or 0, row[2], row[5]))
+def _sha(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
 
 
-class _Short(dict[str, Any]):
-    """A payload that an answer tells by its length and the first digits of its digest."""
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, dict):
-            text = str(other)
-            other = {"$sha256": hashlib.sha256(text.encode()).hexdigest(), "$length": js.length(text)}
-        return other["$sha256"].startswith(self["sha256"]) and other["$length"] == self["length"]
-
-    __hash__ = None  # type: ignore[assignment]
+def put_event(con: sqlite3.Connection, event: Mapping[str, Any]) -> None:
+    """One event as an answer of the product has it, with its place in the session."""
+    con.execute("INSERT INTO runtime_events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", [event[name] for name in EVENT])
+    if event.get("ordinal") is not None:
+        place = (event["session_id"], event["ordinal"], event["event_id"])
+        con.execute("INSERT INTO runtime_session_event_ordinals VALUES (?, ?, ?)", place)
 
 
-def _said(value: Any) -> Any:
-    return _Short(value) if isinstance(value, dict) and "sha256" in value else value
+def loaded(answer: Mapping[str, Any], database: Path | None, before: Sequence[Mapping[str, Any]]) -> sqlite3.Connection:
+    """The store as it was before the product converted it; chunks come from the database that it left."""
+    session = answer.get("sessionId") or answer["header"]["id"]
+    con = in_memory()
+    header = (session, json.dumps(answer["header"]))
+    con.execute("INSERT INTO session_metadata (session_id, payload_json) VALUES (?, ?)", header)
+    for row in answer["sessionMessages"]:
+        text = row["record_json"]
+        if not isinstance(text, str):
+            # A long one is known by its digest there.
+            with closing(sqlite3.connect(str(database))) as other:
+                place = (session, row["sequence"])
+                (text,) = other.execute(
+                    "SELECT record_json FROM session_messages WHERE session_id = ? AND sequence = ?", place
+                ).fetchone()
+        told = (row["message_id"], row["message_type"], row["message_ts"], text)
+        con.execute("INSERT INTO session_messages VALUES (?, ?, ?, ?, ?, ?)", (session, row["sequence"], *told))
+    if database is not None and database.exists():
+        with closing(sqlite3.connect(database)) as other:
+            for table, columns in (
+                ("session_message_payloads", "session_id, sequence, record_bytes, sha256"),
+                ("session_message_chunks", "session_id, sequence, chunk_index, data, sha256"),
+            ):
+                found = other.execute(f"SELECT {columns} FROM {table} WHERE session_id = ?", (session,)).fetchall()
+                con.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * (columns.count(',') + 1))})", found)
+    for event in before:
+        put_event(con, event)
+    for opening in answer.get("legacyOpenings") or ():
+        con.execute(
+            "INSERT INTO runtime_legacy_invocation_openings VALUES (?, ?, ?, ?, ?, ?, ?)",
+            [opening.get(name) for name in OPENING],
+        )
+    return con
 
 
-def rows_digest(con: sqlite3.Connection) -> str:
-    """A digest over all legacy rows, chunks included."""
-    digest = hashlib.sha256()
-    for table in _KEPT:
-        for row in con.execute(f"SELECT * FROM {table} ORDER BY 1, 2, 3"):
-            digest.update(repr(row).encode())
-    return digest.hexdigest()
+def events_of(con: sqlite3.Connection, session: str) -> list[dict[str, Any]]:
+    """All events of a session in the order of their places."""
+    names = ", ".join(f"e.{name}" for name in EVENT)
+    rows = con.execute(
+        f"SELECT {names}, o.ordinal FROM runtime_events AS e LEFT JOIN runtime_session_event_ordinals AS o USING (event_id) "
+        "WHERE e.session_id = ? ORDER BY o.ordinal, e.event_id",
+        (session,),
+    )
+    return [dict(zip((*EVENT, "ordinal"), row, strict=True)) for row in rows]
 
 
-def error(done: Conversion) -> dict[str, Any] | None:
-    """The error of an attempt as the answers tell it."""
-    stopped = done.error
-    if stopped is None:
+def told_error(done: Conversion) -> dict[str, Any] | None:
+    """What ended an attempt, as the product's answers have it."""
+    refused = done.refusal
+    if refused is None:
         return None
-    found: dict[str, Any] = {"name": stopped.name, "message": stopped.message}
-    if stopped.code:
-        found["code"] = stopped.code
-    return found
+    code = {} if refused.code is None else {"code": refused.code}
+    at = {} if refused.sequence is None else {"sequence": refused.sequence}
+    return {"name": refused.name, "message": refused.message, **code, **at}
 
 
-def same_error(done: Conversion, expected: Row | None) -> bool:
-    """Whether an attempt ended as the answer says; an error's sequence is told by some answers only."""
-    found = error(done)
-    if found is None or expected is None:
-        return found is None and expected is None
-    return all(found.get(key) == expected[key] for key in expected.keys() & {"name", "message", "code"})
-
-
-def pages(done: Conversion) -> list[dict[str, Any]]:
-    """The pages of an attempt as the answers tell them."""
+def told_pages(done: Conversion) -> list[dict[str, Any]]:
+    """Pages as the product's answers have them."""
     names = ("afterSequence", "records", "lastSequence", "highWaterSequence")
     return [dict(zip(names, page, strict=True)) for page in done.pages]
-
-
-def texts(values: Sequence[Any]) -> list[str]:
-    """Values as texts, for messages of a failed comparison."""
-    return [str(value)[:200] for value in values]

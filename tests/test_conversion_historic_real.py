@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support_conversion import Killed, stop
 from support_maka import unpacked
 
+from busbar_audit.conversion.converter import Conversion
 from busbar_audit.conversion.generations import convert_as
 from busbar_audit.transcript import js
 
@@ -23,6 +23,20 @@ _FULL = "a3a9c69d-e95d-4da9-8236-d012ac9d4067"
 _SHORT = "875ca8c4-bdbd-4b2a-b4f7-72fa2f11251b"
 _RANDOM = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 _CLOCK = re.compile(r'"generatedAt":\d+')
+
+
+class Killed(Exception):
+    """The conversion was stopped from outside."""
+
+
+def stop(after: int) -> Callable[[Conversion, str], None]:
+    """What stops a conversion after so many events."""
+
+    def before(done: Conversion, what: str) -> None:
+        if what == "append" and len(done.emitted) == after:
+            raise Killed
+
+    return before
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +98,7 @@ def _same(ours: dict[str, Any], real: dict[str, Any]) -> None:
 @pytest.mark.parametrize(("session", "events"), [(_SHORT, 15), (_FULL, 65)])
 def test_a_whole_conversion(con: sqlite3.Connection, stores: dict[str, Path], session: str, events: int) -> None:
     done = convert_as("C0", con, session)
-    assert (done.error, done.appended) == (None, events)
+    assert (done.refusal, done.appends) == (None, events)
     _same(_state(con, session), _real(stores["e-b-converted"], session))
 
 
@@ -92,12 +106,12 @@ def test_a_resume_fails_for_ever_on_a_run_that_it_does_not_know_again(
     con: sqlite3.Connection, stores: dict[str, Path]
 ) -> None:
     with pytest.raises(Killed):
-        convert_as("C0", con, _FULL, watch=stop(20))
+        convert_as("C0", con, _FULL, before=stop(20))
     _same(_state(con, _FULL), _real(stores["e-b-kill-event-20"], _FULL))
     for _ in range(2):
         done = convert_as("C0", con, _FULL)
-        assert done.error is not None
-        assert done.error.name == "RunSealedError"
+        assert done.refusal is not None
+        assert done.refusal.name == "RunSealedError"
         _same(_state(con, _FULL), _real(stores["e-b-kill-event-20-resumed"], _FULL))
 
 
@@ -105,6 +119,6 @@ def test_a_resume_inside_a_turn_doubles_the_prompt_and_reports_success(
     con: sqlite3.Connection, stores: dict[str, Path]
 ) -> None:
     with pytest.raises(Killed):
-        convert_as("C0", con, _FULL, watch=stop(5))
-    assert convert_as("C0", con, _FULL).error is None
+        convert_as("C0", con, _FULL, before=stop(5))
+    assert convert_as("C0", con, _FULL).refusal is None
     _same(_state(con, _FULL), _real(stores["e-b-kill-event-5-resumed"], _FULL))

@@ -1,1 +1,1 @@
-"""Conversion of legacy rows to the ledger, as each build of the product did it, on a private copy only."""
+"""The conversion of a session's old rows into the ledger, as the product does it, on private copies only."""

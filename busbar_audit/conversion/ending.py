@@ -23,7 +23,7 @@ def ending_body(rows: Sequence[LegacyRow], by_time: Sequence[LegacyRow], opened_
     Parameters
     ----------
     rows : of the turn, by sequence. by_time : the same in the order in which they are converted.
-    opened_at : when the run was opened; an ending without a row is no earlier, and it stamps the mark.
+    opened_at : when the run was opened; an ending without a row is no earlier, and it dates the mark.
     """
     declared = next((one.row for one in reversed(rows) if one.row["type"] == "turn_state"), None)
     row = next((one.row for one in reversed(by_time) if one.row["type"] == "turn_state"), None)
@@ -53,8 +53,9 @@ def _outcome(declared: Mapping[str, Any] | None, row: Mapping[str, Any] | None) 
     if "failed" in (said, told) and (known or named):
         return "failed", _failure(named or known or MISSING)
     if told == "aborted" or (said == "aborted" and row.get("abortSource")):
-        known = declared.get("abortSource") if said == "aborted" else None
-        return "aborted", {"abortSource": row.get("abortSource") or known or SNAPSHOT}
+        # What is declared to have been stopped has a source in any case.
+        source = declared.get("abortSource") if said == "aborted" else None
+        return "aborted", {"abortSource": row.get("abortSource") or source or SNAPSHOT}
     return "failed", _failure(named or MISSING)
 
 

@@ -8,9 +8,8 @@ from functools import cached_property
 from typing import Any
 
 from busbar_audit.conversion.payloads import Number
-from busbar_audit.transcript import js
-from busbar_audit.transcript.event_shape import event_problems
 from busbar_audit.transcript.projection import is_terminal
+from busbar_audit.transcript.reader import canonical
 
 
 @dataclass(frozen=True)
@@ -31,12 +30,7 @@ class Event:
     @cached_property
     def text(self) -> str:
         """The payload in canonical form."""
-        return js.canonical(self.payload)
-
-    @cached_property
-    def invalid(self) -> bool:
-        """Whether the product would not read it as an event."""
-        return bool(event_problems(self.payload))
+        return canonical(self.payload).decode("utf-8", "surrogatepass")
 
     @property
     def committed_at(self) -> Number:
@@ -44,7 +38,7 @@ class Event:
         at: Number = self.payload["ts"]
         return at
 
-    @cached_property
+    @property
     def kind(self) -> str:
         """The coarse label of the row in the ledger."""
         return label(self.payload)

@@ -6,11 +6,10 @@ import sqlite3
 import time
 import uuid
 
-from busbar_audit.conversion.appending import Watch
-from busbar_audit.conversion.engine import Conversion, convert
+from busbar_audit.conversion.converter import Conversion, convert
 from busbar_audit.conversion.headers import convert_headers
-from busbar_audit.conversion.historic import Clock, Ids, convert_historic
-from busbar_audit.conversion.pages import Bounds, Memo
+from busbar_audit.conversion.historic import Before, Clock, Ids, convert_historic
+from busbar_audit.conversion.ledger import Ledger
 from busbar_audit.errors import UsageError
 from busbar_audit.text import printable
 
@@ -34,12 +33,9 @@ def convert_as(
     *,
     clock: Clock = now,
     ids: Ids = random_id,
-    bounds: Bounds | None = None,
-    watch: Watch | None = None,
-    importing: bool = False,
-    memo: Memo | None = None,
+    before: Before | None = None,
 ) -> Conversion:
-    """Convert a session as a generation does; see `busbar_audit.conversion.engine.convert` for the rest.
+    """Convert a session of a private copy as a generation does; see `converter.convert` for the rest.
 
     Raises
     ------
@@ -48,9 +44,7 @@ def convert_as(
     if generation not in GENERATIONS:
         raise UsageError(f"Conversion {printable(generation)}.", f"Expected one of {', '.join(GENERATIONS)}.")
     if generation == "C0":
-        return convert_headers(con, session, clock=clock, ids=ids, watch=watch)
+        return convert_headers(con, session, clock=clock, ids=ids, before=before)
     if generation in ("C1", "C2", "C3"):
-        return convert_historic(con, session, generation, clock=clock, ids=ids, watch=watch)
-    return convert(
-        con, session, bounds=bounds, watch=watch, importing=importing, repaired=generation == "C5", memo=memo
-    )
+        return convert_historic(Ledger(con), session, generation, clock=clock, ids=ids, before=before)
+    return convert(Ledger(con), session, now=clock(), before=before, repaired=generation == "C5")

@@ -13,11 +13,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from busbar_audit.conversion import identity
-from busbar_audit.conversion.appending import Ledger, Watch, read_header, transaction
+from busbar_audit.conversion.converter import MARK, Conversion
 from busbar_audit.conversion.ending import FAILED, MISSING, SNAPSHOT
-from busbar_audit.conversion.engine import Conversion
-from busbar_audit.conversion.events import Event, envelope
-from busbar_audit.conversion.historic import Clock, Ids, all_rows
+from busbar_audit.conversion.events import envelope
+from busbar_audit.conversion.historic import Before, Clock, Ids, all_rows
+from busbar_audit.conversion.ledger import Ledger
 from busbar_audit.conversion.payloads import Turn, bodies, mark
 from busbar_audit.conversion.refusal import Refusal
 from busbar_audit.conversion.rows import LegacyRow
@@ -30,13 +30,13 @@ _STATUS = {"completed": "completed", "failed": "failed", "aborted": "cancelled"}
 
 
 def convert_headers(
-    con: sqlite3.Connection, session: str, *, clock: Clock, ids: Ids, watch: Watch | None = None
+    con: sqlite3.Connection, session: str, *, clock: Clock, ids: Ids, before: Before | None = None
 ) -> Conversion:
     """Convert a session as C0 did.
 
     Parameters
     ----------
-    clock : milliseconds now. ids : a new random id.
+    con : of a private copy. clock : milliseconds now. ids : a new random id. before : as for `converter.convert`.
 
     Raises
     ------
@@ -45,41 +45,31 @@ def convert_headers(
     columns = {name for _, name, *_ in con.execute("PRAGMA table_info(core_agent_runs)")}
     if "record_json" not in columns:
         raise UsageError("Conversion C0 on a store without run headers.", "Expected a runtime schema below 16.")
-    done = Conversion(session)
-    header = read_header(con, session)
-    if header.get("transcriptLedgerVersion") == 1:
-        return done
+    attempt = _Attempt(con, session, clock, ids, before or (lambda _done, _what: None))
     try:
-        _Attempt(con, session, header, clock, ids, watch, done).run()
+        attempt.run()
     except Refusal as stopped:
-        done.error = stopped
-    return done
+        attempt.done.refusal = stopped
+    return attempt.done
 
 
 class _Attempt:
-    def __init__(
-        self,
-        con: sqlite3.Connection,
-        session: str,
-        header: Mapping[str, Any],
-        clock: Clock,
-        ids: Ids,
-        watch: Watch | None,
-        done: Conversion,
-    ) -> None:
-        self._con, self._session, self._header = con, session, header
-        self._clock, self._ids, self._done = clock, ids, done
-        self._ledger = Ledger(con, session, watch)
+    def __init__(self, con: sqlite3.Connection, session: str, clock: Clock, ids: Ids, before: Before) -> None:
+        self._con, self._session, self._ledger = con, session, Ledger(con)
+        self._header = self._ledger.header(session)
+        self._clock, self._ids, self._before, self.done = clock, ids, before, Conversion()
 
     def run(self) -> None:
-        rows = list(all_rows(self._con, self._session))
+        rows = list(all_rows(self._ledger, self._session))
         turns = [turn for turn in _grouped(rows) if turn.has_prompt]
         native = self._native()
         begun = max(0, (self._header.get("createdAt") or 0) - len(turns))
         for at, turn in enumerate(turns):
             if turn.turn_id not in native:
                 self._convert(turn, begun + at)
-        self._ledger.patch()
+        self._before(self.done, MARK)
+        self._ledger.mark(self._session, self._clock())
+        self.done.complete = True
 
     def _native(self) -> set[str]:
         found = self._con.execute(
@@ -92,12 +82,12 @@ class _Attempt:
         run = identity.run_id(self._session, turn.turn_id)
         declared, known = _declared(turn)
         self._begin(run, turn, opened, declared, known)
-        stored = list(self._ledger.events(run))
+        stored = list(self._ledger.events(self._session, run))
         now = self._clock()
         for body in self._bodies(turn, now):
             if not any(_alike(body, one) for one in stored):
                 self._append(run, turn, body)
-        if any(is_terminal(one) for one in self._ledger.events(run)):
+        if any(is_terminal(one) for one in self._ledger.events(self._session, run)):
             return
         state = _last_state(turn)
         if state is not None and state["status"] in _STATUS:
@@ -111,9 +101,10 @@ class _Attempt:
             yield from bodies(one.row, told, now, conversation=True)
 
     def _append(self, run: str, turn: LegacyTurn, body: Mapping[str, Any]) -> None:
-        event: Event = envelope(self._ids(), self._session, f"invocation-{run}", run, turn.turn_id, body)
-        self._done.appended += self._ledger.append(event)
-        self._done.emitted.append(event.event_id)
+        self._before(self.done, "append")
+        event = envelope(self._ids(), self._session, f"invocation-{run}", run, turn.turn_id, body)
+        self.done.appends += self._ledger.append(event)
+        self.done.emitted.append(event.event_id)
 
     def _begin(self, run: str, turn: LegacyTurn, opened: int, status: str, known: str | None) -> None:
         """The header of the run, as the old rows declare that it ended."""
@@ -139,11 +130,10 @@ class _Attempt:
             record["abortSource"] = known
         elif status == "failed":
             record["failureClass"] = known
-        with transaction(self._con):
-            self._con.execute(
-                "INSERT OR IGNORE INTO core_agent_runs (session_id, run_id, created_at, record_json) VALUES (?, ?, ?, ?)",
-                [self._session, run, opened, js.stringify(record)],
-            )
+        self._con.execute(
+            "INSERT OR IGNORE INTO core_agent_runs (session_id, run_id, created_at, record_json) VALUES (?, ?, ?, ?)",
+            [self._session, run, opened, js.stringify(record)],
+        )
 
     def _recover(self, run: str, turn: LegacyTurn, opened: int) -> None:
         """A turn that does not say how it ended is ended by the recovery of runs, which also writes a row."""
@@ -175,15 +165,12 @@ class _Attempt:
             "errorClass": MISSING,
             "partialOutputRetained": any(one.row["type"] in ("assistant", "tool_call") for one in turn.rows),
         }
-        with transaction(self._con):
-            self._con.execute(
-                "UPDATE core_agent_runs SET record_json = ? WHERE run_id = ?", [js.stringify(record), run]
-            )
-            self._con.execute(
-                "INSERT INTO session_messages (session_id, sequence, message_id, message_type, message_ts, record_json)"
-                " SELECT ?, 1 + max(sequence), ?, 'turn_state', ?, ? FROM session_messages WHERE session_id = ?",
-                [self._session, row["id"], opened, js.stringify(row), self._session],
-            )
+        self._con.execute("UPDATE core_agent_runs SET record_json = ? WHERE run_id = ?", [js.stringify(record), run])
+        self._con.execute(
+            "INSERT INTO session_messages (session_id, sequence, message_id, message_type, message_ts, record_json)"
+            " SELECT ?, 1 + max(sequence), ?, 'turn_state', ?, ? FROM session_messages WHERE session_id = ?",
+            [self._session, row["id"], opened, js.stringify(row), self._session],
+        )
 
 
 def _grouped(rows: Sequence[LegacyRow]) -> list[LegacyTurn]:

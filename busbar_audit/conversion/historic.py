@@ -5,16 +5,14 @@ All of them group a turn over the whole session at once. What is not told of the
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
 from busbar_audit.conversion import identity
-from busbar_audit.conversion.appending import Ledger, Watch, read_header
-from busbar_audit.conversion.engine import Conversion, ownership
+from busbar_audit.conversion.converter import MARK, Conversion
 from busbar_audit.conversion.events import Event, envelope
-from busbar_audit.conversion.pages import Bounds, read_page
+from busbar_audit.conversion.ledger import Ledger
 from busbar_audit.conversion.payloads import Number
 from busbar_audit.conversion.refusal import Refusal
 from busbar_audit.conversion.rows import LegacyRow
@@ -22,27 +20,22 @@ from busbar_audit.conversion.turns import LegacyTurn, derive, grouped
 
 Clock = Callable[[], int]
 Ids = Callable[[], str]
+Before = Callable[[Conversion, str], None]
 
 
-def all_rows(con: sqlite3.Connection, session: str) -> Iterator[LegacyRow]:
+def all_rows(ledger: Ledger, session: str) -> Iterator[LegacyRow]:
     """All rows of a session."""
     after: int | None = None
     while True:
-        page = read_page(con, session, after, Bounds())
+        page = ledger.page(session, after)
         yield from page.rows
         if not page.rows:
             return
-        after = page.rows[-1].sequence
+        after = page.last
 
 
 def convert_historic(
-    con: sqlite3.Connection,
-    session: str,
-    generation: str,
-    *,
-    clock: Clock,
-    ids: Ids,
-    watch: Watch | None = None,
+    ledger: Ledger, session: str, generation: str, *, clock: Clock, ids: Ids, before: Before | None = None
 ) -> Conversion:
     """Convert a session as C1, C2 or C3 did.
 
@@ -51,41 +44,39 @@ def convert_historic(
     generation : C1: random ids, text of the conversation alone, and a turn with an opening is never looked at again.
         C2: derived ids under a live clock, so that a retry meets its own events as strangers.
         C3: derived ids, fixed clock; a lone opening is adopted, any other prefix is sealed as abandoned.
-    clock : milliseconds now. ids : a new random id.
+    clock : milliseconds now. ids : a new random id. before : as for `converter.convert`.
     """
-    done = Conversion(session)
-    header = read_header(con, session)
-    if header.get("transcriptLedgerVersion") == 1:
-        return done
-    ledger = Ledger(con, session, watch)
-    started, owned = ownership(con, session)
-
-    def append(event: Event) -> None:
-        done.appended += ledger.append(event)
-        done.emitted.append(event.event_id)
-
+    done, stop = Conversion(), before or (lambda _done, _what: None)
     try:
-        turns = [turn for turn in grouped(all_rows(con, session)) if turn.has_prompt]
-        for at, turn in enumerate(turns):
-            run = identity.run_id(session, turn.turn_id)
-            if turn.turn_id in owned or (generation == "C1" and run in started):
-                continue
-            opened = max(0, (header.get("createdAt") or 0) - len(turns)) + at
-            events = _derived(session, header, turn, opened, generation, clock)
-            if generation == "C1":
-                events = [_renamed(event, ids()) for event in events]
-            if generation == "C3" and run in started:
-                stored = [one["id"] for one in ledger.events(run)]
-                if len(stored) == 1:
-                    events = events[1:]
-                elif stored != [event.event_id for event in events[: len(stored)]]:
-                    events = [_abandoned(session, turn, run, clock())]
+        for events in _turns(ledger, session, generation, clock, ids):
             for event in events:
-                append(event)
-        ledger.patch()
+                stop(done, "append")
+                done.appends += ledger.append(event)
+                done.emitted.append(event.event_id)
+        stop(done, MARK)
+        ledger.mark(session, clock())
+        done.complete = True
     except Refusal as stopped:
-        done.error = stopped
+        done.refusal = stopped
     return done
+
+
+def _turns(ledger: Ledger, session: str, generation: str, clock: Clock, ids: Ids) -> Iterator[list[Event]]:
+    header = ledger.header(session)
+    owned = ledger.owned(session, identity.run_id)
+    turns = [turn for turn in grouped(all_rows(ledger, session)) if turn.has_prompt]
+    begun = max(0, (header.get("createdAt") or 0) - len(turns))
+    for at, turn in enumerate(turns):
+        run = identity.run_id(session, turn.turn_id)
+        if turn.turn_id in owned.turns or (generation == "C1" and run in owned.runs):
+            continue
+        events = _derived(session, header, turn, begun + at, generation, clock)
+        if generation == "C1":
+            events = [_renamed(event, ids()) for event in events]
+        if generation == "C3" and run in owned.runs:
+            stored = [one["id"] for one in ledger.events(session, run)]
+            events = events[1:] if len(stored) == 1 else [_abandoned(session, turn, run, clock())]
+        yield events
 
 
 def _derived(
@@ -123,4 +114,4 @@ def _abandoned(session: str, turn: LegacyTurn, run: str, now: int) -> Event:
             "stateDelta": {"failureClass": "missing_terminal_event", "errorClass": "missing_terminal_event"},
         },
     }
-    return envelope(identity.abandoned_id(run), session, run, run, turn.turn_id, body)
+    return envelope(f"{run}-abandoned", session, run, run, turn.turn_id, body)

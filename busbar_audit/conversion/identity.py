@@ -21,8 +21,3 @@ def opening_id(run: str) -> str:
 def event_id(run: str, number: int) -> str:
     """The event of a converted run with this number, from 1; the ending has the last one."""
     return f"{run}-e{number}"
-
-
-def abandoned_id(run: str) -> str:
-    """The event with which generation C3 sealed a prefix that it could not go on with."""
-    return f"{run}-abandoned"

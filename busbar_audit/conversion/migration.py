@@ -6,8 +6,8 @@ import sqlite3
 from collections.abc import Mapping
 from typing import Any
 
-from busbar_audit.conversion.appending import Ledger, transaction
 from busbar_audit.conversion.events import envelope
+from busbar_audit.conversion.ledger import Ledger
 from busbar_audit.transcript import js
 from busbar_audit.transcript.ledger import header_opening
 
@@ -29,7 +29,7 @@ def migrate(con: sqlite3.Connection, session: str) -> int:
     headers = con.execute(
         "SELECT run_id, record_json FROM core_agent_runs WHERE session_id = ? ORDER BY created_at, run_id", [session]
     ).fetchall()
-    ledger = Ledger(con, session)
+    ledger = Ledger(con)
     for run, text in headers:
         header = js.parse(text)
         told = header_opening(session, header)
@@ -42,11 +42,10 @@ def migrate(con: sqlite3.Connection, session: str) -> int:
         if first is None:
             _write(ledger, session, run, header, opening, told.opened_at)
             continue
-        with transaction(con):
-            con.execute(
-                "INSERT OR IGNORE INTO runtime_legacy_invocation_openings VALUES (?, ?, ?, ?, ?, ?, ?)",
-                [first[0], session, run, first[1], told.opened_at, js.stringify(opening), first[2]],
-            )
+        con.execute(
+            "INSERT OR IGNORE INTO runtime_legacy_invocation_openings VALUES (?, ?, ?, ?, ?, ?, ?)",
+            [first[0], session, run, first[1], told.opened_at, js.stringify(opening), first[2]],
+        )
     con.execute("DROP TABLE core_agent_runs")
     return len(headers)
 

@@ -48,13 +48,13 @@ def opening_body(header: Mapping[str, Any], opened_at: Number) -> Body:
 
 
 def mark(row: Mapping[str, Any] | None, generated_at: Number) -> Body:
-    """What says of an event that it was made from a row, or from the rows of a turn that does not say how it ended."""
-    source = {} if row is None else {"sourceMessageId": row["id"], "sourceMessageType": row["type"]}
+    """What says of an event that it was made from a row; an ending may have none."""
+    named = {} if row is None else {"sourceMessageId": row["id"], "sourceMessageType": row["type"]}
     return {
-        **source,
         "kind": "runtime_event_backfill",
         "source": "legacy_stored_message",
         "reason": "missing_runtime_event_ledger",
+        **named,
         "confidence": "lossless",
         "generatedAt": generated_at,
         "version": 1,

@@ -8,8 +8,8 @@ from __future__ import annotations
 import sqlite3
 
 from busbar_audit.conversion import identity
-from busbar_audit.conversion.appending import Ledger
 from busbar_audit.conversion.events import envelope
+from busbar_audit.conversion.ledger import Ledger
 from busbar_audit.transcript import js
 from busbar_audit.transcript.projection import is_terminal
 
@@ -28,7 +28,7 @@ def recover(con: sqlite3.Connection, session: str, at: int, *, spare: bool = Tru
     -------
     the number of runs that were ended.
     """
-    ledger, ended = Ledger(con, session), 0
+    ledger, ended = Ledger(con), 0
     runs = con.execute(
         "SELECT DISTINCT invocation_id, run_id, turn_id FROM runtime_events WHERE session_id = ?", [session]
     ).fetchall()

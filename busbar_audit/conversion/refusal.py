@@ -7,7 +7,7 @@ class Refusal(Exception):
     """The product throws; what was appended before stays.
 
     name : class of the product's error. code : its code, if it has one. sequence : the row that cannot be read.
-    event_id : the event that is not appended.
+    event_id : the event that is not appended. row : the sequence of the row that it was to be made from, where it is known.
     """
 
     def __init__(
@@ -15,6 +15,7 @@ class Refusal(Exception):
     ) -> None:
         super().__init__(message)
         self.name, self.message, self.code, self.sequence, self.event_id = name, message, code, sequence, event_id
+        self.row = sequence
 
 
 def incompatible(session: str, sequence: int) -> Refusal:
@@ -62,16 +63,6 @@ def opened_twice(event: str) -> Refusal:
     return Refusal("SqliteError", "UNIQUE constraint failed: runtime_events.invocation_id", event_id=event)
 
 
-def prepared_tool(run: str, event: str) -> Refusal:
-    """A tool of the run was dispatched and has no outcome, so the run cannot end."""
-    return Refusal("Error", f"Run {run} has a dispatched tool operation without an outcome", event_id=event)
-
-
 def invalid_event(event: str) -> Refusal:
     """What a row gives is no event that the product reads."""
     return Refusal("Error", "Invalid RuntimeEvent schema", event_id=event)
-
-
-def being_prepared() -> Refusal:
-    """A staged import is read before it was published."""
-    return Refusal("Error", "Imported Session history is still being prepared")

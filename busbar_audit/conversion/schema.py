@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-TABLES = """
+_TABLES = """
 CREATE TABLE session_metadata (session_id TEXT PRIMARY KEY, payload_json TEXT NOT NULL,
   metadata_version INTEGER NOT NULL DEFAULT 1, committed_at INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE session_messages (session_id TEXT, sequence INTEGER, message_id TEXT, message_type TEXT,
@@ -23,17 +23,27 @@ CREATE TABLE runtime_session_event_ordinals (session_id TEXT, ordinal INTEGER, e
   PRIMARY KEY (session_id, ordinal)) WITHOUT ROWID;
 CREATE TABLE runtime_legacy_invocation_openings (invocation_id TEXT PRIMARY KEY, session_id TEXT, run_id TEXT,
   turn_id TEXT, opened_at INTEGER, opening_json TEXT, anchor_event_id TEXT) WITHOUT ROWID;
-CREATE TABLE runtime_partial_snapshots (stream_key TEXT PRIMARY KEY, session_id TEXT, invocation_id TEXT, run_id TEXT,
-  turn_id TEXT, payload_json TEXT);
 """
-# Of the time before openings.
-HEADERS = (
-    "CREATE TABLE core_agent_runs (session_id TEXT, run_id TEXT PRIMARY KEY, created_at INTEGER, record_json TEXT)"
-)
+
+# Tables of a store and the columns that a conversion of one session reads of them.
+COPIED = {
+    "session_metadata": ("session_id", "payload_json"),
+    "session_messages": ("session_id", "sequence", "message_id", "message_type", "message_ts", "record_json"),
+    "session_message_payloads": ("session_id", "sequence", "record_bytes", "sha256"),
+    "session_message_chunks": ("session_id", "sequence", "chunk_index", "data", "sha256"),
+    "runtime_events": (
+        "event_id", "session_id", "invocation_id", "run_id", "turn_id", "event_seq", "event_kind", "payload_json",
+        "committed_at",
+    ),
+    "runtime_session_event_ordinals": ("session_id", "ordinal", "event_id"),
+    "runtime_legacy_invocation_openings": (
+        "invocation_id", "session_id", "run_id", "turn_id", "opened_at", "opening_json", "anchor_event_id",
+    ),
+}  # fmt: skip
 
 
 def in_memory() -> sqlite3.Connection:
     """An empty store in memory that can be converted."""
-    con = sqlite3.connect("file::memory:", uri=True, isolation_level=None)
-    con.executescript(TABLES)
+    con = sqlite3.connect(":memory:", isolation_level=None)
+    con.executescript(_TABLES)
     return con

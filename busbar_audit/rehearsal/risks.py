@@ -1,23 +1,19 @@
-"""What is known to go wrong with a session at this upgrade, found by converting a copy of it (maka sheet 4.7, 16)."""
+"""What is known to go wrong with a session at this upgrade, with its rows (maka sheet 4.7, 16)."""
 
 from __future__ import annotations
 
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import dataclass
 
 from busbar_audit.conversion import identity
-from busbar_audit.conversion.engine import Conversion
-from busbar_audit.conversion.generations import convert_as
+from busbar_audit.conversion.converter import Conversion
 from busbar_audit.conversion.refusal import Refusal
-from busbar_audit.conversion.staging import copied
 from busbar_audit.text import printable
 
-AT_RISK = "session at risk before this upgrade"
-# A page of the product serves turns up to so many events, and one call of its runtime takes so many arguments.
-PAGED_EVENTS, ARGUMENTS, WEIGHT = 8_192, 100_000, 16 << 20
+# Pages of the product serve turns up to so many events.
+PAGED_EVENTS = 8_192
 
 
 @dataclass(frozen=True)
@@ -30,12 +26,16 @@ class Risk:
 
     case: str
     severity: str
-    session: str
-    turn: str
+    turn_id: str
     first: int | None
     last: int | None
     rows: int
     detail: str
+
+    @property
+    def grave(self) -> bool:
+        """Whether rows are lost, or the session is."""
+        return self.severity in ("high", "medium")
 
 
 CASES = {
@@ -48,7 +48,6 @@ CASES = {
         "rows of a turn behind the page at which the turn was converted; they are lost, and the turn ends early",
     ),
     "unprompted": ("medium", "a turn without a user row is not converted"),
-    "staged": ("medium", "an imported session that was never published; only its import may convert it"),
     "giant": ("low", "a turn whose conversion or reading goes beyond what was bounded"),
     "mixed": ("low", "turns of an early conversion, of the text alone, stay beside full ones"),
     "foreign prefix": ("info", "a conversion begun by an earlier build is resumed, and its events stay as they are"),
@@ -56,43 +55,35 @@ CASES = {
 }
 
 
-def risks(staged: sqlite3.Connection, session: str, generation: str = "C4") -> list[Risk]:
-    """The known cases of a session, by converting a copy of it.
+def risks(store: sqlite3.Connection, session: str, done: Conversion) -> tuple[Risk, ...]:
+    """The known cases of a session, in the order of its rows.
 
     Parameters
     ----------
-    staged : the session in a database of its own; it is not changed.
+    store : the session before its conversion. done : what a conversion of a copy did.
     """
-    version = staged.execute(
-        "SELECT json_extract(payload_json, '$.transcriptLedgerVersion') FROM session_metadata"
-    ).fetchone()[0]
-    with closing(copied(staged)) as con:
-        done = convert_as(generation, con, session, importing=True)
-    found = [*_of(done, session), *_prefixes(staged, session), *_repeated(staged, session)]
-    if version == 0:
-        found.append(_risk("staged", session, "", None, None, done.pages[0][1] if done.pages else 0))
-    return sorted(found, key=lambda risk: (risk.first is None, risk.first or 0, risk.case))
+    found = [*_of(done), *_prefixes(store, session), *_repeated(store, session)]
+    return tuple(sorted(found, key=lambda risk: (risk.first is None, risk.first or 0, risk.case)))
 
 
-def _risk(case: str, session: str, turn: str, first: int | None, last: int | None, rows: int, more: str = "") -> Risk:
+def _risk(case: str, turn: str, first: int | None, last: int | None, rows: int, more: str = "") -> Risk:
     severity, text = CASES[case]
-    return Risk(case, severity, session, turn, first, last, rows, text + (f": {more}" if more else ""))
+    return Risk(case, severity, turn, first, last, rows, text + (f": {more}" if more else ""))
 
 
-def _of(done: Conversion, session: str) -> Iterator[Risk]:
-    if done.error is not None:
-        refused = _refused(done.error, session)
+def _of(done: Conversion) -> Iterator[Risk]:
+    if done.refusal is not None:
+        refused = _refused(done.refusal)
         # A late prompt is refused, and what is behind it is lost by the next attempt: one case.
-        if not any(told.why == refused.case and told.first == refused.first for told in done.left_out):
+        if not any(told.case == refused.case and told.first == refused.first for told in done.left_out):
             yield refused
     for told in done.left_out:
-        yield _risk(told.why, session, told.turn, told.first, told.last, told.rows)
-    turn, rows, weight = done.largest
-    if rows > min(PAGED_EVENTS, ARGUMENTS) or weight > WEIGHT:
-        yield _risk("giant", session, turn, None, None, rows, f"{rows:,} rows, {weight:,} characters")
+        yield _risk(told.case, told.turn_id, told.first, told.last, told.rows)
+    if done.largest > PAGED_EVENTS:
+        yield _risk("giant", "", None, None, done.largest, f"{done.largest:,} rows at once")
 
 
-def _refused(error: Refusal, session: str) -> Risk:
+def _refused(error: Refusal) -> Risk:
     case = "refused"
     if error.code == "stored_session_message_incompatible":
         case = "unreadable"
@@ -102,8 +93,8 @@ def _refused(error: Refusal, session: str) -> Risk:
         case = "shifted"
     elif "RuntimeEvent identity conflict" in error.message:
         case = "cut"
-    at = error.sequence
-    return _risk(case, session, "", at, at, 0 if at is None else 1, printable(error.code or error.message))
+    at = error.row
+    return _risk(case, "", at, at, 0 if at is None else 1, printable(error.code or error.message))
 
 
 def _prefixes(con: sqlite3.Connection, session: str) -> Iterator[Risk]:
@@ -117,9 +108,9 @@ def _prefixes(con: sqlite3.Connection, session: str) -> Iterator[Risk]:
             early += invocation != run
             foreign += invocation == run and not event.startswith(run)
     if early:
-        yield _risk("mixed", session, "", None, None, 0, f"{early} turn(s)")
+        yield _risk("mixed", "", None, None, 0, f"{early} turn(s)")
     if foreign:
-        yield _risk("foreign prefix", session, "", None, None, 0, f"{foreign} turn(s)")
+        yield _risk("foreign prefix", "", None, None, 0, f"{foreign} turn(s)")
 
 
 def _repeated(con: sqlite3.Connection, session: str) -> Iterator[Risk]:
@@ -134,4 +125,4 @@ def _repeated(con: sqlite3.Connection, session: str) -> Iterator[Risk]:
             seen[turn, row] += 1
             first.setdefault((turn, row), sequence)
             if seen[turn, row] == 2:
-                yield _risk("repeated ids", session, turn, first[turn, row], sequence, 2)
+                yield _risk("repeated ids", turn, first[turn, row], sequence, 2)

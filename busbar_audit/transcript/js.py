@@ -149,22 +149,13 @@ def _text(value: str) -> str:
 
 def is_canonical(text: str, value: Any) -> bool:
     """Whether a text is the canonical form of the value that was read from it."""
-    return (_ENCODE(value) == text and _alike(text)) or stringify(value, ordered=True) == text
-
-
-def canonical(value: Any) -> str:
-    """The canonical form of an event: members sorted, no blanks."""
-    text = _ENCODE(value)
-    return text if _alike(text) else stringify(value, ordered=True)
-
-
-def _alike(text: str) -> bool:
-    """Whether JavaScript would have written the same as Python did."""
-    return not (
+    if _ENCODE(value) == text and not (
         any(spelled in text for spelled in _SPELLED)
         or _NUMBERED.search(text)
         or (not text.isascii() and _HIGH.search(text))
-    )
+    ):
+        return True
+    return stringify(value, ordered=True) == text
 
 
 def same(left: Any, right: Any) -> bool:
