@@ -8,6 +8,8 @@ from typing import Any
 
 from busbar_audit.conversion.events import envelope
 from busbar_audit.conversion.ledger import Ledger
+from busbar_audit.errors import NotAStore
+from busbar_audit.text import printable
 from busbar_audit.transcript import js
 from busbar_audit.transcript.ledger import header_opening
 
@@ -18,11 +20,16 @@ def migrate(con: sqlite3.Connection, session: str) -> int:
     """Give each run of a staged session its opening, and take the headers away.
 
     A run with events gets it on the shelf beside them, since their sequence can't change any more; one without gets
-    events: an opening, and an ending where its header has one. What an opening says of configuration is left out here.
+    events: an opening, and an ending where its header has one. What a header lacks is filled in: a conversion asks only
+    whose turn it is.
 
     Returns
     -------
     the number of runs; 0 for a store that has openings.
+
+    Raises
+    ------
+    NotAStore : a header cannot be read, which ends the upgrade of the whole workspace.
     """
     if not con.execute("SELECT 1 FROM sqlite_master WHERE name = 'core_agent_runs'").fetchone():
         return 0
@@ -31,7 +38,13 @@ def migrate(con: sqlite3.Connection, session: str) -> int:
     ).fetchall()
     ledger = Ledger(con)
     for run, text in headers:
-        header = js.parse(text)
+        header = _header(text)
+        if header is None:
+            raise NotAStore(
+                f"The header of run {printable(run)} cannot be read.",
+                "A JSON object with a turnId.",
+                "The upgrade of the whole workspace ends there; mend the header before it.",
+            )
         told = header_opening(session, header)
         opening = _opening(header, told.lineage, told.source)
         first = con.execute(
@@ -48,6 +61,14 @@ def migrate(con: sqlite3.Connection, session: str) -> int:
         )
     con.execute("DROP TABLE core_agent_runs")
     return len(headers)
+
+
+def _header(text: object) -> dict[str, Any] | None:
+    try:
+        header = js.parse(text) if isinstance(text, str) else None
+    except js.NotJson:
+        return None
+    return header if isinstance(header, dict) and isinstance(header.get("turnId"), str) and header["turnId"] else None
 
 
 def _write(
@@ -69,13 +90,13 @@ def _opening(header: Mapping[str, Any], lineage: Mapping[str, str], source: str)
         "protocol": "invocation_opened_v1",
         "route": {
             "provenance": "unknown",
-            "backendKind": header.get("backendKind"),
-            "llmConnectionSlug": header.get("llmConnectionSlug"),
-            "modelId": header.get("modelId"),
+            "backendKind": header.get("backendKind") or "ai-sdk",
+            "llmConnectionSlug": header.get("llmConnectionSlug") or "",
+            "modelId": header.get("modelId") or "",
         },
         "configuration": {
-            "cwd": header.get("cwd"),
-            "permissionMode": header.get("permissionMode"),
+            "cwd": header.get("cwd") or "",
+            "permissionMode": header.get("permissionMode") or "ask",
             "collaborationMode": header.get("collaborationMode") or "agent",
             "orchestrationMode": header.get("orchestrationMode") or "default",
             "orchestrationSource": "session",
