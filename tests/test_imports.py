@@ -152,7 +152,7 @@ def test_a_line_that_does_not_balance_is_said(base: Path, tmp_path: Path) -> Non
         (check,) = (c for c in _catalogue() if c.code == "MAKA-D21")
         found = store.con.execute(check.query.sql).fetchall()
     assert [(row[1], row[2], row[4], row[5]) for row in found] == [
-        ("c1", 4, 1, "lost by no named finding: 4.4"),
+        ("c1", 4, 1, "lost by no named finding: 4.4 as its kind of row is"),
         ("f1", None, 2, "user: 4 row(s), accounted 2"),
     ]
 

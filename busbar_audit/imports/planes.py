@@ -135,7 +135,7 @@ def _records(
         place = (kind.kind, _bytes(identity).decode("utf-8", "replace"), seq)
         found = _one(con, "after", place) if there else None
         if found is None:
-            yield _shown(identity), seq, "lost", f"8.2 no record has its key ({kind.rule})"
+            yield _shown(identity), seq, "lost", f"8.2 no record has its key, or it was purged since ({kind.rule})"
         elif (*kind.beside(row), _body(row)) == found:
             yield identity, seq, "converted", f"8.2 {kind.rule}"
         elif earlier and _one(con, "before", place) == found:
@@ -186,7 +186,7 @@ def _calls(con: sqlite3.Connection, there: bool) -> Iterator[tuple[str, int | No
             else None
         )
         if found is None:
-            yield _shown(row["principal"]), row["seq"], "lost", "8.2 not in mcp_calls any more (R10)"
+            yield _shown(row["principal"]), row["seq"], "lost", "8.2 not in mcp_calls any more, or purged since (R10)"
         elif [*map(_read, found)][: len(row)] != [*row.values()]:
             yield _shown(row["principal"]), row["seq"], "differs", "8.2 the row is another one (R10)"
         else:

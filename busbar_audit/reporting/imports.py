@@ -167,7 +167,7 @@ def first_lost(session: Session, limit: int, side: int) -> Block:
 
 
 def _cells(row: Mapping[str, Any]) -> list[str]:
-    event = name_of(row["event_id"])
+    event = f"<code>{text(row['event_id'], 80)}</code>" if row["event_id"] else ""
     rule = text(row["rule"]) + (f" <b>MAKA-{html.escape(row['code'])}</b>" if row["code"] else "")
     return [
         number(row["sequence"]), text(row["kind"], 60), name_of(row["row_id"]), name_of(row["turn_id"]),
@@ -236,7 +236,9 @@ def copies(session: Session) -> Block:
         cells.append([text(part), text(split.label), *map(number, counts), first, text(rules, 300)])
         plain.append([part, split.label, *counts, rules])
         classes.append("ba-bad" if bad else "")
-    caption = "The account: typed rows = converted + owned (kept as they are) + lost + differing (or changed since) + pending"
+    caption = (
+        "The account: typed rows = converted + owned (kept as they are) + lost + differing (or changed since) + pending"
+    )
     made = table(caption, columns, cells, numeric=columns[2:8], classes=classes)
     drawn = where_rows_went([split for _, split, _ in kinds[:_SHOWN]])
     note = f'<p class="ba-note">{html.escape(without)}</p>' if without else ""

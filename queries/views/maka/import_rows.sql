@@ -56,7 +56,7 @@ told AS (
             THEN ['converted', '4.5 its ending', '']
         WHEN run_id IS NOT NULL AND mode = 'text' AND type NOT IN ('user', 'assistant', 'turn_state') THEN ['skipped', '4.4 not of the conversation text', '']
         WHEN run_id IS NOT NULL AND mode = 'text' AND type = 'assistant' AND blank THEN ['skipped', '4.4 an answer without text', '']
-        WHEN run_id IS NOT NULL AND (found >= due OR (mode = 'text' AND first_found > 0)) THEN ['converted', '4.4', '']
+        WHEN run_id IS NOT NULL AND (found >= due OR (mode = 'text' AND first_found > 0)) THEN ['converted', '4.4 as its kind of row is', '']
         WHEN run_id IS NOT NULL AND NOT ended AND version = 1 THEN ['lost', '4.1 a conversion that nobody will end', 'D06']
         WHEN run_id IS NOT NULL AND NOT ended THEN ['pending', '4.6 a conversion that is not finished', '']
         WHEN run_id IS NOT NULL AND version = 1 AND note_kind LIKE 'context%' AND sequence > last_state
