@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -11,16 +12,17 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Figures:
-    """Wall seconds; peak resident MiB of the whole process tree, sampled; exit code."""
+    """Wall seconds; peak resident MiB of the whole process tree, sampled; exit code; seconds of processors."""
 
     seconds: float
     mebibytes: float
     code: int
+    processors: float
 
 
 def run(*command: str) -> Figures:
     """Run a command to its end; its output is kept only if it fails."""
-    started, peak = time.perf_counter(), 0.0
+    started, peak, used = time.perf_counter(), 0.0, sum(os.times()[2:4])
     child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     while child.poll() is None:
         peak = max(peak, sum(_resident(pid) for pid in _tree(child.pid)))
@@ -28,7 +30,7 @@ def run(*command: str) -> Figures:
     seconds = time.perf_counter() - started
     if child.returncode not in (0, 1, 3):
         print(child.stdout.read() if child.stdout else "", file=sys.stderr)
-    return Figures(seconds, peak, child.returncode)
+    return Figures(seconds, peak, child.returncode, sum(os.times()[2:4]) - used)
 
 
 def best(times: int, *command: str) -> Figures:

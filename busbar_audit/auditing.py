@@ -308,54 +308,14 @@ class _Run:
 def _describe(
     store: Store, messages: Sequence[str], violations: Sequence[ForeignKeyViolation], *, try_guards: bool
 ) -> None:
-    """Fill schema ``source``: what the copy is, apart from its rows."""
-    warehouse, about, facts = store.warehouse, store.source.about, store.source.facts()
-    warehouse.fill(
-        "source.store",
-        [
-            ("engine", _TEXT),
-            ("stamp", "BIGINT"),
-            ("implied", "BIGINT"),
-            ("newest", "BIGINT"),
-            ("known", _TEXT),
-            ("journal_mode", _TEXT),
-            ("main_bytes", "BIGINT"),
-            ("wal_bytes", "BIGINT"),
-        ],
-        [
-            (
-                store.engine,
-                about.generation.stamp,
-                about.generation.implied,
-                about.family.newest,
-                about.family.known,
-                facts["journal_mode"],
-                facts["main_bytes"],
-                facts["wal_bytes"],
-            )
-        ],
-    )
-    warehouse.fill(
-        "source.tables",
-        [("name", _TEXT), ("rows", "BIGINT"), ("state", _TEXT), ("bytes", "BIGINT")],
-        [
-            (name, store.rows.get(name), store.state_of(name), about.bytes.get(name))
-            for name in sorted({*store.rows, *about.unreadable})
-        ],
-    )
-    warehouse.fill(
-        "source.differences",
-        [("kind", _TEXT), ("table_name", _TEXT), ("name", _TEXT), ("detail", _TEXT)],
-        [(d.kind, d.table, d.name, d.detail) for d in store.differences],
-    )
+    """Fill schema ``source`` with what only an audit finds out: damage, and what the guards refuse."""
+    warehouse = store.warehouse
     warehouse.fill("source.integrity", [("message", _TEXT)], [(message,) for message in messages])
     warehouse.fill(
         "source.foreign_keys",
         [("table_name", _TEXT), ("row_key", _TEXT), ("parent", _TEXT)],
         [(v.table, str(v.rowid), v.parent) for v in violations],
     )
-    for name, told in about.facts.items():
-        warehouse.fill(f"source.{name}", told.columns, told.rows)
     probes = store.source.probes() if try_guards else []
     warehouse.fill(
         "source.probes",
@@ -408,6 +368,7 @@ def _why_not(store: Store, table: str) -> str:
         return "generation unknown"
     if store.state_of(table) == "unknown":
         return "table unknown"
-    if not any(table in store.views.tables_of(r) for c in checks.catalogue() for r in c.relations()):
+    own = (check for check in checks.catalogue() if check.family == store.family)
+    if not any(table in store.views.tables_of(relation) for check in own for relation in check.relations()):
         return "no check of this version reads it"
     return "not selected" if table not in store.warehouse.loaded else "its checks did not run"

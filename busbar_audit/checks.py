@@ -40,7 +40,9 @@ AREAS = {
         "L": "locks",
         "D": "data",
         "S": "callbacks",
+        "K": "java",
     },
+    "a2a-js": {"J": "peer"},
     "a2a-python": {"P": "peer"},
     "busbar": {
         "S": "store",
@@ -245,7 +247,8 @@ def _findings(
     check: Check, con: duckdb.DuckDBPyConnection, values: Mapping[str, Any], accepted: Sequence[Acceptance]
 ) -> dict[str, Any]:
     table, bound = f'findings."{check.code}"', check.query.bind(values)
-    found = con.execute(check.query.sql, bound)
+    (statement,) = queries.statements(check.query.sql)
+    found = con.execute(statement, bound)
     names = [column[0] for column in found.description or ()]
     if tuple(names[: len(COLUMNS)]) != COLUMNS:
         raise QueryFileError(f"{check.query.path}: columns {names}", f"Expected {COLUMNS} first.")

@@ -9,7 +9,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -81,19 +81,21 @@ def main() -> None:
         with command.make_context("busbar-audit", list(arguments)) as context:
             return command.invoke(context)
 
-    judging = bool(arguments) and arguments[0] in ("audit", "report", "rehearse")
+    judging = bool(arguments) and arguments[0] in ("audit", "report", "rehearse", "retention")
     sys.exit(exits.run(call, judging=judging, word_to_stderr="--json" in arguments))
 
 
-def _moment(text: str | None) -> datetime | None:
+def _moment(text: str | None, option: str = "--as-of") -> datetime | None:
     if text is None:
         return None
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        raise UsageError(f"--as-of {text}", "Expected ISO 8601 with a zone, such as 2026-03-01T00:00:00Z.") from None
+        raise UsageError(
+            f"{option} {printable(text)}", "Expected ISO 8601 with a zone, such as 2026-03-01T00:00:00Z."
+        ) from None
     if moment.tzinfo is None:
-        raise UsageError(f"--as-of {text}", "Expected a zone, such as 2026-03-01T00:00:00Z.")
+        raise UsageError(f"{option} {printable(text)}", "Expected a zone, such as 2026-03-01T00:00:00Z.")
     return moment
 
 
@@ -298,7 +300,8 @@ def report(
 @app.command()
 def synth(
     kind: Annotated[
-        str, typer.Argument(metavar="KIND", help="busbar, maka (a SQLite file each) or busbar-pg (PostgreSQL).")
+        str,
+        typer.Argument(metavar="KIND", help="busbar, maka (SQLite), busbar-pg, a2a (PostgreSQL), a2a-python (both)."),
     ],
     out: Annotated[
         str | None,
@@ -309,12 +312,14 @@ def synth(
         ),
     ] = None,
     schema: Annotated[
-        str | None, typer.Option("--schema", metavar="NAME", help="busbar-pg: schema to write; it must hold no tables.")
+        str | None,
+        typer.Option("--schema", metavar="NAME", help="PostgreSQL: schema to write; it must hold no tables."),
     ] = None,
     generation: Annotated[
         int | None,
         typer.Option(
-            help="Schema generation: busbar 5 to 12 (default 9), busbar-pg 6, 10 (default) or 11, maka 4 to 18 (default 18)."
+            help="Schema generation: busbar 5 to 12 (default 9), busbar-pg 6, 10 (default) or 11, maka 4 to 18 (default 18), "
+            "a2a 1 to 4, 11 to 14 (v1 to v4, default 14), a2a-python 1 to 4 (default 4)."
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same rows.")] = 0,
@@ -322,6 +327,10 @@ def synth(
     bodies: Annotated[str, typer.Option(help="From generation 10 on: typed, neutral or migrated.")] = "typed",
     odd: Annotated[list[str] | None, typer.Option("--odd", metavar="NAME", help="A legal but odd shape.")] = None,
     fault: Annotated[list[str] | None, typer.Option("--fault", metavar="NAME", help="Plant this fault.")] = None,
+    policy: Annotated[
+        Path | None,
+        typer.Option("--policy", metavar="FILE", help="a2a: where the policy goes that accepts its helper functions."),
+    ] = None,
     listing: Annotated[bool, typer.Option("--list", help="Name the odd shapes and faults.")] = False,
 ) -> int:
     """Write a synthetic store, healthy or with faults planted."""
@@ -345,7 +354,12 @@ def synth(
             "faults": fault or (),
             "progress": say,
         }
-        for line in _written(kind, out, schema, options):
+        if kind in making.A2A:
+            del options["bodies"]
+            written = making.write_a2a_kind(kind, out, schema, policy, **options)
+        else:
+            written = _written(kind, out, schema, options)
+        for line in written:
             print(line)
     return 0
 
@@ -405,6 +419,71 @@ def rehearse(
         proof = prove(target, commands, schema=schema, keep=keep, progress=say)
     written = [f"{name:9} {printable(str(ended))}" for name, ended in proof.ran]
     return _show(documents[0], as_json, written + ([] if out is None else [f"written   {printable(str(out))}"]))
+
+
+def _database(copy: str) -> str:
+    target = parse_target(copy)
+    if target.conninfo is None:
+        raise UsageError("--copy names a file.", "A PostgreSQL database: postgresql://…, service=NAME or env:NAME.")
+    return target.conninfo
+
+
+@app.command()
+def retention(
+    target: TargetArgument,
+    cutoff: Annotated[
+        str | None,
+        typer.Option("--cutoff", metavar="TIME", help="Of every verb: ISO 8601 with zone; else those of the policy."),
+    ] = None,
+    only: Annotated[list[str] | None, typer.Option("--only", metavar="VERB", help="Only these verbs.")] = None,
+    confirm: Annotated[
+        bool, typer.Option("--confirm", help="Purge a private copy for real and compare row for row.")
+    ] = False,
+    copy: Annotated[
+        str | None,
+        typer.Option(
+            "--copy", metavar="TARGET", help="PostgreSQL: a restored database that nobody uses, for --confirm."
+        ),
+    ] = None,
+    policy: PolicyOption = None,
+    family: FamilyOption = None,
+    schema: SchemaOption = None,
+    as_of: AsOfOption = None,
+    out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write the plan here as JSON.")] = None,
+    as_json: JsonOption = False,
+) -> int:
+    """Predict which rows the next purge would take, and what it would hurt. Nothing is deleted from the store."""
+    from busbar_audit.retention import plan as planning
+
+    declared = read_policy(policy) if policy is not None else None
+    now = _moment(as_of) or datetime.now(UTC)
+    before = _moment(cutoff, "--cutoff")
+    found = find_stores(target, family=family, schema=schema)
+    if len(found) > 1:
+        raise UsageError(
+            f"{len(found)} stores are there.", "One, named by --schema or --family.", "A purge is of one store."
+        )
+    with console.progress() as say, open_store(found[0], family=family, progress=say) as store:
+        made = planning.plan(
+            store,
+            as_of=int(now.timestamp()),
+            cutoff=None if before is None else int(before.timestamp()),
+            policy=declared,
+            only=only or (),
+            confirm=confirm,
+            database=None if copy is None else _database(copy),
+        )
+    if out is not None:
+        planning.write(made, out)
+    word = made.as_dict()["verdict"]
+    if as_json:
+        print(json.dumps(made.as_dict(), indent=1, ensure_ascii=True))
+        print(word, file=sys.stderr)
+    else:
+        for line in planning.lines(made):
+            print(line)
+        print(word)
+    return made.exit_code
 
 
 @app.command()

@@ -22,13 +22,14 @@ from busbar_audit.text import printable
 _AGE = re.compile(r"([1-9][0-9]{0,5}) ?(d|h)")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _HOUR, _DAY = 3600, 86400
-# retention of what -> the parameter of the checks that need it
-_CUTOFFS = {"tasks": "cutoff"}
+# What a purge can take. The admin audit and the denylist are not among them: nothing may ever take these.
+KEPT = ("tasks", "calls", "windows", "metering", "tokens", "demotions")
 _KEYS = {
-    "": {"expect_empty", "gateway", "retention", "accept", "a2a"},
+    "": {"expect_empty", "gateway", "retention", "hold", "accept", "a2a"},
     "a2a": {"helpers", "runtime_role"},
     "gateway": {"pools", "servers"},
-    "retention": set(_CUTOFFS),
+    "retention": set(KEPT),
+    "hold": {"of", "place", "reason", "since", "until"},
     "accept": {"code", "subject", "place", "reason", "until"},
 }
 
@@ -53,18 +54,33 @@ class Acceptance:
 
 
 @dataclass(frozen=True)
+class Hold:
+    """Something that no purge may take for now: a task, or the calls of a principal.
+
+    since : unix seconds; what was taken before is no breach. until : unix seconds from which it counts no longer.
+    """
+
+    of: str
+    place: str
+    reason: str
+    since: int | None = None
+    until: int | None = None
+
+
+@dataclass(frozen=True)
 class Policy:
     """A policy as read.
 
     pools, servers : of the gateway's configuration; None where it is not told. cutoffs : by what is kept, unix seconds,
-    or an age in seconds as a negative number. helpers : fingerprints of reviewed helper bodies of an A2A store.
-    runtime_role : the role its service uses. sha256 : of the file.
+    or an age in seconds as a negative number. holds : what no purge may take. helpers : fingerprints of
+    reviewed helper bodies of an A2A store. runtime_role : the role its service uses. sha256 : of the file.
     """
 
     expect_empty: bool = False
     pools: tuple[str, ...] | None = None
     servers: tuple[str, ...] | None = None
     cutoffs: Mapping[str, int] = field(default_factory=dict)
+    holds: tuple[Hold, ...] = ()
     helpers: tuple[str, ...] = ()
     runtime_role: str | None = None
     accepted: tuple[Acceptance, ...] = ()
@@ -81,9 +97,14 @@ class Policy:
             values["accepted_bodies"] = " ".join(self.helpers)
         if self.runtime_role is not None:
             values["runtime_role"] = self.runtime_role
-        for kept, cutoff in self.cutoffs.items():
-            values[_CUTOFFS[kept]] = cutoff if cutoff >= 0 else as_of + cutoff
+        cutoffs = self.cutoffs_at(as_of)
+        if "tasks" in cutoffs:
+            values["cutoff"] = cutoffs["tasks"]
         return values
+
+    def cutoffs_at(self, as_of: int) -> dict[str, int]:
+        """Cutoffs by what is kept, unix seconds; an age counts from the run's clock back."""
+        return {kept: cutoff if cutoff >= 0 else as_of + cutoff for kept, cutoff in self.cutoffs.items()}
 
 
 def read_policy(path: str | os.PathLike[str]) -> Policy:
@@ -116,6 +137,7 @@ def read_policy(path: str | os.PathLike[str]) -> Policy:
         _names(name, gateway, "pools"),
         _names(name, gateway, "servers"),
         {key: _cutoff(name, f"retention.{key}", value) for key, value in retention.items()},
+        holds=tuple(_hold(name, each) for each in _list(name, told, "hold")),
         helpers=_digests(name, a2a),
         runtime_role=_role(name, a2a),
         accepted=tuple(_acceptance(name, each) for each in _list(name, told, "accept")),
@@ -192,6 +214,31 @@ def _moment(value: Any) -> int | None:
     if isinstance(value, date):
         return int(datetime.combine(value, time(), UTC).timestamp())
     return None
+
+
+def _of(name: str, key: str, told: Mapping[str, Any]) -> str:
+    kept = told.get("of")
+    if kept not in KEPT:
+        raise _wrong(name, f"{key}.of", f"one of {', '.join(KEPT)}")
+    return str(kept)
+
+
+def _time(name: str, key: str, value: Any) -> int:
+    moment = _moment(value)
+    if moment is None or moment < 0:
+        raise _wrong(name, key, "a date, or a time with its zone such as 2026-01-01T00:00:00Z")
+    return moment
+
+
+def _hold(name: str, told: Mapping[str, Any]) -> Hold:
+    of = _of(name, "hold", told)
+    if of not in ("tasks", "calls"):
+        raise _wrong(name, "hold.of", "tasks, with the id of one, or calls, with a principal")
+    for key in ("place", "reason"):
+        if not isinstance(told.get(key), str) or not told[key].strip():
+            raise _wrong(name, f"hold.{key}", "a text")
+    since, until = (_time(name, f"hold.{key}", told[key]) if key in told else None for key in ("since", "until"))
+    return Hold(of, told["place"], told["reason"], since, until)
 
 
 def _acceptance(name: str, told: Mapping[str, Any]) -> Acceptance:

@@ -17,6 +17,7 @@ from busbar_audit.errors import UsageError
 from busbar_audit.origin import origin
 from busbar_audit.rundir import run_directory
 from busbar_audit.sources.base import Source
+from busbar_audit.sources.description import describe
 from busbar_audit.sources.sqlite import SqliteSource
 from busbar_audit.stores import NAMES, generation_name
 from busbar_audit.stores.family import Generation
@@ -192,6 +193,7 @@ class Store:
         """The views of schema ``audit`` that this store can have."""
         if self._views is None:
             number = self.generation.taken if self.generation.taken is not None else UNKNOWN
+            describe(self.warehouse, self.source, self.rows, self.state_of)
             # Filled by an audit's fast verifier; without one nothing is cleared and SQL looks at every chain.
             self.warehouse.fill("source.cleared_calls", [("scope", "VARCHAR")], [])
             # Filled by an audit with a witness; without one no chain is held against anything.
@@ -263,9 +265,21 @@ class Store:
         return pd.DataFrame(lines, columns=["schema", "name", "rows", "about"])
 
     def view(self, name: str) -> duckdb.DuckDBPyRelation:
-        """A view of schema ``audit`` by name, made with all it needs: `store.view("calls").df()`."""
+        """A view of schema ``audit`` by name, made with all it needs: `store.view("calls").df()`.
+
+        Raises
+        ------
+        UsageError : it shows what only an audit finds out, and there was none yet.
+        """
         self.load(*self.views.tables_of(f"audit.{name}"))
-        self.views.make(f"audit.{name}", {})
+        try:
+            self.views.make(f"audit.{name}", {})
+        except duckdb.CatalogException as error:
+            raise UsageError(
+                f"View {name}: {str(error).splitlines()[0]}",
+                "Some of schema source is known after an audit only.",
+                "Run audit(store) first.",
+            ) from error
         return self.con.table(f"audit.{name}")
 
     def __repr__(self) -> str:

@@ -22,6 +22,7 @@ KNOWN_NAMES = ("runtime.sqlite", "busbar-governance.db")
 _FORMS = "A target is a SQLite file, a directory holding one, postgresql://…, service=NAME or env:NAME."
 _COMPANIONS = ("-wal", "-shm", "-journal")
 _POSTGRES = re.compile(r"postgres(?:ql)?(?:\+\w+)?://", re.IGNORECASE)
+_MYSQL = re.compile(r"(?:mysql|mariadb)(?:\+\w+)?://", re.IGNORECASE)
 _SERVICE = re.compile(r"service=([^\s=]+)")
 _WORDS = re.compile(r"(?:^|\s)(?:host|hostaddr|dbname|user|password|passfile)\s*=", re.IGNORECASE)
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
@@ -177,6 +178,12 @@ def _named(text: str, variable: str | None) -> Target:
     if _POSTGRES.match(text):
         label = _masked(text)
         return Target("postgres", None, label, variable or label, text)
+    if _MYSQL.match(text):
+        raise NotAStore(
+            f"{printable(variable or 'The target')} names a MySQL or MariaDB database.",
+            "This version reads SQLite and PostgreSQL; A2A stores on MySQL are refused, not passed over.",
+            "Nothing was checked.",
+        )
     if service := _SERVICE.fullmatch(text):
         label = f"service={printable(service[1])}"
         return Target("postgres", None, label, variable or label, text)

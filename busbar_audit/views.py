@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import duckdb
@@ -43,7 +44,7 @@ class Views:
         tables: Iterable[str],
         small: Callable[[], bool],
         derived: Mapping[str, Derived],
-        fill: Callable[[str, Sequence[tuple[str, str]], Iterable[Sequence[Any]]], None],
+        fill: Callable[[str, Sequence[tuple[str, str]], Iterable[Any]], None],
     ) -> None:
         self._con = con
         self._derived = derived
@@ -52,14 +53,15 @@ class Views:
         self._counts: dict[str, int] = {}
         self._tables = frozenset(tables)
         self._files: dict[str, list[Query]] = defaultdict(list)
-        for path in sorted((queries.root() / "views" / family).glob("*.sql")):
-            query = queries.load(path, keys=_KEYS, optional=("params",))
+        for query in _of_family(family):
             if query.covers(family, engine, generation):
                 self._files[query.header["view"]].append(query)
         self._made: set[str] = set()
         self._known: dict[str, frozenset[str]] = {}
-        for macro in sorted((queries.root() / "macros").glob("*.sql")):
-            con.execute(macro.read_text(encoding="utf-8"))
+        self._missing: dict[str, str | None] = {}
+        self._usable: dict[str, list[Query]] = {}
+        for statement in _macros():
+            con.execute(statement)
 
     def names(self) -> list[str]:
         """Names of all views that this store can have, without the schema."""
@@ -90,6 +92,11 @@ class Views:
 
     def missing(self, relation: str) -> str | None:
         """Why a relation cannot be had of this store, or None."""
+        if relation not in self._missing:
+            self._missing[relation] = self._lacking(relation)
+        return self._missing[relation]
+
+    def _lacking(self, relation: str) -> str | None:
         schema, _, name = relation.partition(".")
         if schema == "raw" and name != "rejects" and name not in self._tables:
             return f"the store has no table {name}"
@@ -106,9 +113,7 @@ class Views:
         """Make a relation of schema ``audit`` and, before it, what it reads. Others are there already or do not exist."""
         schema, _, name = relation.partition(".")
         if schema == "source" and name in self._derived and relation not in self._made:
-            facts = self._derived[name].fill(self._con)
-            self._fill(relation, facts.columns, facts.rows)
-            self._made.add(relation)
+            self._derive_with_others(name)
         if schema != "audit" or name in self._made:
             return
         parts = self._parts(name)
@@ -119,8 +124,41 @@ class Views:
                 self.make(needed, values)
         kept = self._small() or any(part.header["kind"] == "table" for part in parts)
         body = "\nUNION ALL BY NAME\n".join(f"({part.sql}\n)" for part in parts)
-        self._con.execute(f"CREATE {'TABLE' if kept else 'VIEW'} audit.{name} AS {body}", parts[0].bind(values))
+        (statement,) = queries.statements(f"CREATE {'TABLE' if kept else 'VIEW'} audit.{name} AS {body}")
+        self._con.execute(statement, parts[0].bind(values))
         self._made.add(name)
+
+    def _derive_with_others(self, name: str) -> None:
+        """Make a table of schema ``source``, by way of another one whose reading makes it too: nothing is read twice."""
+        for other, derived in self._derived.items():
+            if name in derived.beside and f"source.{other}" not in self._made and self._loaded(derived.tables):
+                self._derive(other)
+        if f"source.{name}" not in self._made:
+            self._derive(name)
+
+    def _derive(self, name: str) -> None:
+        derived = self._derived[name]
+        beside = next((other for other in derived.beside if self._loaded(self._derived[other].tables)), None)
+        if derived.both is None or beside is None:
+            facts = derived.fill(self._con)
+            self._fill(f"source.{name}", facts.columns, facts.rows)
+            self._made.add(f"source.{name}")
+            return
+        facts, others = derived.both(self._con)
+        self._fill(f"source.{name}", facts.columns, facts.rows)
+        self._made.add(f"source.{name}")
+        try:
+            self._fill(f"source.{beside}", others.columns, others.rows)
+        except duckdb.InterruptException:
+            raise
+        except Exception:
+            # Whoever asks for it is told then, when it is made by itself.
+            return
+        self._made.add(f"source.{beside}")
+
+    def _loaded(self, tables: Iterable[str]) -> bool:
+        told = self._con.execute("SELECT table_name FROM duckdb_tables() WHERE schema_name = 'raw'").fetchall()
+        return {name for (name,) in told}.issuperset(tables)
 
     def has(self, relation: str) -> bool:
         """Whether a relation of schema ``audit`` has been made."""
@@ -134,8 +172,22 @@ class Views:
         return self._counts[relation]
 
     def _parts(self, name: str) -> list[Query]:
-        return [
-            query
-            for query in self._files.get(name, [])
-            if all(self.missing(relation) is None for relation in query.reads)
-        ]
+        if name not in self._usable:
+            self._usable[name] = [
+                query
+                for query in self._files.get(name, [])
+                if all(self.missing(relation) is None for relation in query.reads)
+            ]
+        return self._usable[name]
+
+
+@cache
+def _of_family(family: str) -> tuple[Query, ...]:
+    paths = sorted((queries.root() / "views" / family).glob("*.sql"))
+    return tuple(queries.load(path, keys=_KEYS, optional=("params",)) for path in paths)
+
+
+@cache
+def _macros() -> tuple[duckdb.Statement, ...]:
+    texts = (path.read_text(encoding="utf-8") for path in sorted((queries.root() / "macros").glob("*.sql")))
+    return tuple(statement for text in texts for statement in queries.statements(text))

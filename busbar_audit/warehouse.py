@@ -11,29 +11,46 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
-import pyarrow as pa
 
 from busbar_audit.errors import WarehouseError
+from busbar_audit.payloads.batch import Batch
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 BATCH_BYTES = 64 << 20
 # Of so little, each view may be kept as a table.
 SMALL_BYTES = 8 << 20
+# Of so little, a statement takes longer to plan than to run. Only those passes of DuckDB's planner stay that move, merge or
+# simplify terms, so that a statement means the same to a small and a large store; the others speed up much data alone.
+_LITTLE = 1 << 20
+_PASSES = frozenset(
+    {"filter_pushdown", "filter_pullup", "cte_filter_pusher", "reorder_filter", "expression_rewriter", "deliminator"}
+    | {"projection_pullup", "projection_placement", "unused_columns", "cte_inlining", "unnest_rewriter"}
+    | {"common_subexpressions", "statistics_propagation"}
+)
 # A value this wide is rare. Reading JSON of it takes some forty times its size for a moment, counted against the limit.
 _WIDE, _WIDE_FACTOR, _MOST = 4 << 20, 50, 4 << 30
-# From so many rows on a detour by Arrow is faster than one statement a row.
-_MANY = 200
+# Up to so many rows go in as lists bound to one statement; more take a detour by Arrow, whose import alone costs more.
+_FEW = 2000
 # Rows that Python makes are put in so many at a time, so that a large store needs no more memory than a small one.
 _AT_ONCE = 20_000
 _TYPES = {"text": "VARCHAR", "integer": "BIGINT", "blob": "BLOB", "real": "DOUBLE"}
 _ROWIDS = ("rowid", "_rowid_", "oid")
+
+
+def _dispensable(con: duckdb.DuckDBPyConnection) -> str:
+    """The planner's passes that a small store does not need, separated by commas."""
+    known = con.execute("SELECT name FROM duckdb_optimizers() ORDER BY name").fetchall()
+    return ",".join(name for (name,) in known if name not in _PASSES)
 
 
 def quoted(name: str) -> str:
@@ -63,11 +80,17 @@ class SourceColumn:
 
 @dataclass(frozen=True)
 class SourceTable:
-    """A table to load. ``key`` names the primary key where the table has no rowid."""
+    """A table to load. ``key`` names the primary key where the table has no rowid; there : its name in the copy, if another."""
 
     name: str
     columns: tuple[SourceColumn, ...]
     key: tuple[str, ...] = ()
+    there: str = ""
+
+    @property
+    def place(self) -> str:
+        """Its name in the copy, quoted."""
+        return quoted(self.there or self.name)
 
 
 @dataclass(frozen=True)
@@ -88,7 +111,8 @@ class Warehouse:
         self.con = duckdb.connect(
             config={
                 "memory_limit": f"{memory}B",
-                "threads": threads,
+                # Of a small store a second thread is only waited for; `_grown` lets more in.
+                "threads": 1,
                 "temp_directory": str(directory / "spill"),
                 "preserve_insertion_order": False,
                 "autoinstall_known_extensions": False,
@@ -101,13 +125,14 @@ class Warehouse:
         self.con.execute("USE warehouse")
         self.con.execute("PRAGMA disable_checkpoint_on_shutdown")
         self.con.execute("SET force_compression = 'uncompressed'")
+        self.con.execute(f"SET disabled_optimizers = '{_dispensable(self.con)}'")
         for schema in ("raw", "source", "expected", "audit", "findings"):
             self.con.execute(f"CREATE SCHEMA {schema}")
         self.con.execute(
             "CREATE TABLE raw.rejects (table_name VARCHAR, row_key VARCHAR, column_name VARCHAR, reason VARCHAR)"
         )
         self.loaded: dict[str, Loaded] = {}
-        self._bytes = 0
+        self._bytes, self._threads = 0, threads
         self._memory = self._limit = memory
 
     @property
@@ -123,24 +148,55 @@ class Warehouse:
         """Close the DuckDB file."""
         self.con.close()
 
-    def fill(self, relation: str, columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[Any]]) -> None:
-        """Create ``relation`` with the columns (name, DuckDB type) and put the rows in."""
+    def fill(self, relation: str, columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[Any] | Batch]) -> None:
+        """Create ``relation`` with the columns (name, DuckDB type) and put the rows in; some may come as a `Batch`."""
         declared = ", ".join(f"{quoted(name)} {kind}" for name, kind in columns)
         self.con.execute(f"CREATE OR REPLACE TABLE {relation} ({declared})")
-        arriving = iter(rows)
-        while data := [tuple(row) for row in islice(arriving, _AT_ONCE)]:
-            self._put(relation, [name for name, _ in columns], data)
+        names, arriving = [name for name, _ in columns], iter(rows)
+        going = True
+        while going:
+            kept: list[tuple[Any, ...]] = []
+            going = self._put_batches(relation, names, arriving, kept)
+            if kept:
+                self._put(relation, columns, kept)
 
-    def _put(self, relation: str, names: Sequence[str], data: Sequence[tuple[Any, ...]]) -> None:
-        if len(data) > _MANY:
-            columns = zip(*data, strict=True)
-            arrived = pa.table({name: list(column) for name, column in zip(names, columns, strict=True)})
-            self.con.register("arriving", arrived)
-            self.con.execute(f"INSERT INTO {relation} SELECT * FROM arriving")  # noqa: S608 - names are ours
-            self.con.unregister("arriving")
+    def _put_batches(
+        self, relation: str, names: Sequence[str], rows: Iterator[Sequence[Any] | Batch], kept: list[tuple[Any, ...]]
+    ) -> bool:
+        """Put batches in and keep the other rows, until these are too many to be kept or, False, there is no more."""
+        ended = False
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            nonlocal ended
+            for row in rows:
+                if isinstance(row, Batch):
+                    yield _arrow(names, row.columns)
+                    continue
+                kept.append(tuple(row))
+                if len(kept) >= _AT_ONCE:
+                    return
+            ended = True
+
+        self._put_stream(relation, batches())
+        return not ended
+
+    def _put_stream(self, relation: str, batches: Iterator[pa.RecordBatch]) -> None:
+        first = next(batches, None)
+        if first is not None:
+            # Imported here: it costs a tenth of a second that a store of few rows need not pay.
+            from busbar_audit import stream
+
+            stream.put(self.con, f"INSERT INTO {relation} SELECT * FROM arriving", chain([first], batches))  # noqa: S608 - names are ours
+
+    def _put_columns(self, relation: str, names: Sequence[str], columns: Iterable[Sequence[Any]]) -> None:
+        self._put_stream(relation, iter([_arrow(names, columns)]))
+
+    def _put(self, relation: str, columns: Sequence[tuple[str, str]], data: Sequence[Sequence[Any]]) -> None:
+        values = [list(column) for column in zip(*data, strict=True)]
+        if len(data) > _FEW:
+            self._put_columns(relation, [name for name, _ in columns], values)
         else:
-            marks = ", ".join(f"({', '.join('?' * len(names))})" for _ in data)
-            self.con.execute(f"INSERT INTO {relation} VALUES {marks}", [v for row in data for v in row])  # noqa: S608
+            self.con.execute(f"INSERT INTO {relation} {_side_by_side(columns)}", values)
 
     def load(self, snapshot: Path, table: SourceTable) -> Loaded:
         """Load one table of a finished SQLite copy into ``raw``, exactly, and count it against the copy.
@@ -172,9 +228,9 @@ class Warehouse:
         except duckdb.CatalogException as error:
             raise WarehouseError(f"Table {table.name} cannot be loaded: {error}.") from error
         self._make_room(widest or 0)
-        self._bytes += count * (widest or 0)
+        self._grown(count * (widest or 0))
         if count:
-            self._copy(snapshot, table, max(1, min(65536, BATCH_BYTES // max(1, widest or 1))))
+            self._copy(snapshot, table, count, max(1, widest or 1))
         target = f"raw.{quoted(table.name)}"
         loaded, rejected = self.con.execute(
             f"SELECT count(*), count(*) FILTER (_rejected) FROM {target}"  # noqa: S608 - quoted name
@@ -188,6 +244,13 @@ class Warehouse:
         if rejected:
             self._explain(snapshot, table)
         return Loaded(table.name, loaded, rejected, time.perf_counter() - started)
+
+    def _grown(self, more: int) -> None:
+        before, self._bytes = self._bytes, self._bytes + more
+        if before <= _LITTLE < self._bytes:
+            self.con.execute("RESET disabled_optimizers")
+        if before <= SMALL_BYTES < self._bytes:
+            self.con.execute(f"SET threads = {self._threads}")
 
     def _make_room(self, widest: int) -> None:
         """Raise the limit for a store with a very wide row, so that one row does not keep the others from being checked."""
@@ -211,19 +274,23 @@ class Warehouse:
         started = time.perf_counter()
         self.con.execute(_create_sql(table))
         sql = f"INSERT INTO raw.{quoted(table.name)} SELECT _row, false, * EXCLUDE (_row) FROM arriving"  # noqa: S608
-        loaded = 0
-        for batch in batches:
-            self.con.register("arriving", batch)
-            try:
-                self.con.execute(sql)
-            except duckdb.InterruptException:
-                raise
-            except duckdb.Error as error:
-                raise WarehouseError(f"Table {table.name} cannot be stored: {error}.") from error
-            finally:
-                self.con.unregister("arriving")
-            loaded += batch.num_rows
-            self._bytes += batch.nbytes
+        size = 0
+
+        def weighed() -> Iterator[pa.RecordBatch]:
+            nonlocal size
+            for batch in batches:
+                size += batch.nbytes
+                yield batch
+
+        from busbar_audit import stream
+
+        try:
+            loaded = stream.put(self.con, sql, weighed())
+        except duckdb.InterruptException:
+            raise
+        except duckdb.Error as error:
+            raise WarehouseError(f"Table {table.name} cannot be stored: {error}.") from error
+        self._grown(size)
         if loaded != count:
             raise WarehouseError(
                 f"Table {table.name}: {loaded} rows loaded, {count} counted in the same snapshot.",
@@ -233,9 +300,39 @@ class Warehouse:
         self.loaded[table.name] = Loaded(table.name, loaded, 0, time.perf_counter() - started)
         return self.loaded[table.name]
 
-    def _copy(self, snapshot: Path, table: SourceTable, batch_rows: int) -> None:
-        # Imported here: it costs 0.1 s that `checks` and `--help` need not pay.
+    def _copy(self, snapshot: Path, table: SourceTable, count: int, widest: int) -> None:
+        if count > _FEW or count * widest > SMALL_BYTES:
+            self._copy_stream(snapshot, table, max(1, min(65536, BATCH_BYTES // widest)))
+        else:
+            self._copy_lists(snapshot, table)
+
+    def _copy_lists(self, snapshot: Path, table: SourceTable) -> None:
+        told = ", ".join(f"typeof({quoted(c.name)}), {quoted(c.name)}" for c in table.columns)
+        rows: list[list[Any]] = []
+        with closing(read_only(snapshot)) as con:
+            try:
+                for number, *pairs in con.execute(f"SELECT {_row_sql(table)}, {told} FROM {table.place}"):  # noqa: S608
+                    rejected, values = False, []
+                    for column, kind, value in zip(table.columns, pairs[::2], pairs[1::2], strict=True):
+                        wrong = bool(_reason(column, kind.decode(), value))
+                        rejected = rejected or wrong
+                        plain = value.decode() if column.kind == "text" and value is not None and not wrong else value
+                        values.append(None if wrong else plain)
+                    rows.append([number, rejected, *values])
+            except sqlite3.DatabaseError as error:
+                raise WarehouseError(f"Table {table.name} of the copy cannot be loaded: {error}.") from error
+        columns = [("_row", "BIGINT"), ("_rejected", "BOOLEAN"), *((c.name, _TYPES[c.kind]) for c in table.columns)]
+        try:
+            self._put(f"raw.{quoted(table.name)}", columns, rows)
+        except duckdb.InterruptException:
+            raise
+        except duckdb.Error as error:
+            raise WarehouseError(f"Table {table.name} of the copy cannot be loaded: {error}.") from error
+
+    def _copy_stream(self, snapshot: Path, table: SourceTable, batch_rows: int) -> None:
+        # Imported here: it costs 0.5 s, pandas included, that a small store need not pay.
         import adbc_driver_sqlite.dbapi as adbc
+        import pyarrow as pa
 
         with (
             adbc.connect(f"{snapshot.absolute().as_uri()}?mode=ro") as source,
@@ -262,7 +359,7 @@ class Warehouse:
                 f"SELECT _row FROM raw.{quoted(table.name)} WHERE _rejected ORDER BY _row"  # noqa: S608
             ).fetchall()
             wanted = {row[0] for row in rows}
-            sql = f"SELECT {_row_sql(table)}, {classes} FROM {quoted(table.name)}"  # noqa: S608
+            sql = f"SELECT {_row_sql(table)}, {classes} FROM {table.place}"  # noqa: S608
             for row in con.execute(sql):
                 if row[0] not in wanted:
                     continue
@@ -272,6 +369,12 @@ class Warehouse:
                     if reason:
                         rejects.append((table.name, _row_key(table, row[0], values), column.name, reason))
         self.con.executemany("INSERT INTO raw.rejects VALUES (?, ?, ?, ?)", rejects)
+
+
+def _arrow(names: Sequence[str], columns: Iterable[Sequence[Any]]) -> pa.RecordBatch:
+    import pyarrow as pa
+
+    return pa.record_batch({name: pa.array(column) for name, column in zip(names, columns, strict=True)})
 
 
 def _row_sql(table: SourceTable) -> str:
@@ -284,7 +387,7 @@ def _row_sql(table: SourceTable) -> str:
 
 def _extent_sql(table: SourceTable) -> str:
     wide = [f"coalesce(length(CAST({quoted(c.name)} AS BLOB)), 0)" for c in table.columns if c.kind in ("text", "blob")]
-    return f"SELECT count(*), max({' + '.join(['64', *wide])}) FROM {quoted(table.name)}"  # noqa: S608
+    return f"SELECT count(*), max({' + '.join(['64', *wide])}) FROM {table.place}"  # noqa: S608
 
 
 def _any_null(column: SourceColumn) -> bool:
@@ -312,7 +415,12 @@ def _select_sql(table: SourceTable) -> str:
             parts.append(f"CASE WHEN typeof({name}) = 'real' THEN {name} ELSE 0.0 END AS {name}")
         else:
             parts.append(f"coalesce(CAST({name} AS BLOB), x'') AS {name}")
-    return f"SELECT {', '.join(parts)} FROM {quoted(table.name)}"  # noqa: S608
+    return f"SELECT {', '.join(parts)} FROM {table.place}"  # noqa: S608
+
+
+def _side_by_side(columns: Sequence[tuple[str, str]]) -> str:
+    """A SELECT of one list a column, bound by position: its rows are those of the lists side by side."""
+    return "SELECT " + ", ".join(f"unnest(CAST(? AS {kind}[])) AS {quoted(name)}" for name, kind in columns)
 
 
 def _insert_sql(table: SourceTable) -> str:

@@ -62,12 +62,52 @@ class Server:
                 con.execute(statement.encode())
 
 
+def system_programs() -> Path | None:
+    """Folder of the programs of a server that the system has on its PATH."""
+    found = shutil.which("postgres")
+    programs = Path(found).resolve().parent if found else None
+    return programs if programs is not None and (programs / "initdb").exists() else None
+
+
 @contextmanager
 def running() -> Iterator[Server]:
-    """Start a server; as root the package runs it as a user of its own."""
+    """Start a server: that of the package, or with BUSBAR_AUDIT_SERVER=system the one on PATH."""
+    if os.environ.get("BUSBAR_AUDIT_SERVER") == "system":
+        with running_system() as up:
+            yield up
+        return
     with private_server() as private:
         words = psycopg.conninfo.conninfo_to_dict(private.uri)
         yield Server(str(words["host"]), private.programs, private.user)
+
+
+@contextmanager
+def running_system() -> Iterator[Server]:
+    """Start the server whose programs are on PATH, as a user of its own where this one is root."""
+    programs = system_programs()
+    assert programs is not None, "no PostgreSQL server on PATH"
+    user = "nobody" if os.geteuid() == 0 else None
+    folder = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp" if os.access("/tmp", os.W_OK) else None))
+    if user is not None:
+        shutil.chown(folder, user)
+
+    def call(program: str, *words: str) -> None:
+        subprocess.run(
+            [str(programs / program), *words], user=user, cwd=folder, check=True, timeout=90,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+
+    data = str(folder / "data")
+    settings = " ".join(f"-c {s}=off" for s in ("fsync", "full_page_writes", "synchronous_commit"))
+    try:
+        call("initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
+        call("pg_ctl", "-D", data, "-l", str(folder / "log"), "-w", "-o", f"-h '' -k {folder} {settings}", "start")
+        try:
+            yield Server(str(folder), programs, user)
+        finally:
+            call("pg_ctl", "-D", data, "-m", "immediate", "-w", "stop")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager

@@ -23,13 +23,13 @@ from busbar_audit import queries, warehouse
 from busbar_audit.auditing import audit
 from busbar_audit.checks import catalogue
 from busbar_audit.findings import Outcome
+from busbar_audit.payloads import relations
+from busbar_audit.policy import Policy
 from busbar_audit.reporting.session import Session
 from busbar_audit.store import open_store
 from busbar_audit.synth import a2a_helpers
-from busbar_audit.synth import a2a_payloads as payload
 
 _NUMBERS = count()
-LOW = {"D05", "D18", "D19", "D22", "D23", "M07"}
 # Java tables, sequences that may not be read and locks of sessions have tests of their own.
 ELSEWHERE = {"A2A-G02", "A2A-D26", "A2A-L05"}
 
@@ -68,21 +68,26 @@ def test_faults_are_found_and_nothing_else(server: Server, faults: list[Fault]) 
             fault.apply(con, schema)
     result, findings = judged(server, schema)
     found: dict[str, list[str]] = {}
+    graver: set[str] = set()
     for finding in findings:
         if finding.severity != "info":
-            found.setdefault(finding.code.removeprefix("A2A-"), []).append(f"{finding.place}: {finding.detail}")
+            code = finding.code.removeprefix("A2A-")
+            found.setdefault(code, []).append(f"{finding.place}: {finding.detail}")
+            graver |= set() if finding.severity == "low" else {code}
     expected = {code: text.replace("{s}", schema) for fault in faults for code, text in fault.found.items()}
     assert found.keys() == expected.keys(), found
     for code, text in expected.items():
         assert any(text in told for told in found[code]), (code, text, found[code])
-    assert result.exit_code == (0 if expected.keys() <= LOW else 1)
+    assert found.keys() - graver == {code for fault in faults for code in fault.low}
+    assert result.exit_code == (1 if graver else 0)
     assert all(line.adds_up for line in result.account)
     assert "hunter2" not in json.dumps(result.as_dict())
 
 
 def test_every_check_has_a_fault() -> None:
     found = {f"A2A-{code}" for fault in FAULTS for code in fault.found}
-    assert {c.code for c in catalogue() if c.family == "a2a" and c.severity != "info"} - found == ELSEWHERE
+    there = {c.code for c in catalogue() if c.family == "a2a" and c.severity != "info" and c.area != "java"}
+    assert there - found == ELSEWHERE
 
 
 # ---- what is not audited, and what cannot be -------------------------------------------------------------------------
@@ -94,15 +99,16 @@ def _java(con: Any, schema: str) -> None:
     con.execute(
         f"CREATE TABLE {schema}.{P} (task_id text, config_id text, task_data text, PRIMARY KEY (task_id, config_id))"
     )
-    con.execute(f"INSERT INTO {schema}.{T} VALUES ('t', 'c', 'TASK_STATE_WORKING', '{{}}')")
+    con.execute(f"INSERT INTO {schema}.{T} VALUES ('t', 'c', 'TASK_STATE_WORKING', %s)",
+                ('{"id": "t", "contextId": "c", "status": {"state": "TASK_STATE_WORKING"}}',))  # fmt: skip
 
 
-def test_tables_of_the_java_sdk_are_recognised_and_never_called_clean(server: Server) -> None:
+def test_tables_of_the_java_sdk_are_recognised_and_named_loudly(server: Server) -> None:
     with server.connect(DATABASE) as con:
         _java(con, "java")
     result, findings = judged(server, "java")
     assert (result.exit_code, [(f.code, f.severity, f.place) for f in findings]) == (
-        3, [("A2A-G02", "info", P), ("A2A-G02", "info", T)],
+        0, [("A2A-G02", "info", P), ("A2A-G02", "info", T)],
     )  # fmt: skip
     assert "must not run here" in findings[0].detail
     assert "a2a-java" in result.check("A2A-D01").reason
@@ -212,36 +218,6 @@ def test_our_helpers_do_what_the_real_ones_do(server: Server) -> None:
         assert con.execute(f"SELECT count(*), bool_or(local_postgres_task) FROM real.{P}").fetchall() == [(3, False)]
 
 
-def test_a_delete_at_repeatable_read_leaves_an_orphan(server: Server) -> None:
-    written(server, "v4", "repeatable")
-    with server.connect(DATABASE) as deleter, server.connect(DATABASE) as creator:
-        ((task_id,),) = creator.execute(f"SELECT max(id) FROM repeatable.{T}").fetchall()
-        deleter.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
-        deleter.execute(f"SELECT count(*) FROM repeatable.{P}")
-        creator.execute(
-            f"INSERT INTO repeatable.{P} (task_id, config_id, url, config_proto, local_postgres_task, updated_at) "
-            f"SELECT %(t)s, 'late', %(u)s, %(p)s, repeatable.{PUSH}(%(t)s), '2023-11-20'",
-            {"t": task_id, "u": "https://a.example.com", "p": payload.config(task_id, "late", "https://a.example.com")},
-        )
-        deleter.execute(f"DELETE FROM repeatable.{T} WHERE id = %s", (task_id,))
-        deleter.execute("COMMIT")
-    result, findings = judged(server, "repeatable")
-    assert codes(result) == {"D01"}
-    assert [(f.place, f.records) for f in findings if f.code == "A2A-D01"] == [(task_id, 1)]
-
-
-def test_a_truncate_after_an_older_process_came_back_orphans_all(server: Server) -> None:
-    written(server, "v4", "truncated")
-    with server.connect(DATABASE) as con:
-        helpers(13)(con, "truncated")
-        ((local,),) = con.execute(f"SELECT count(*) FROM truncated.{P} WHERE local_postgres_task").fetchall()
-        con.execute(f"TRUNCATE truncated.{T}")
-    result, findings = judged(server, "truncated")
-    assert codes(result) == {"M04", "D01"}
-    assert sum(f.records for f in findings if f.code == "A2A-D01") == local
-    assert "an older process" in next(f.detail for f in findings if f.code == "A2A-M04")
-
-
 # ---- legal though odd ------------------------------------------------------------------------------------------------
 
 
@@ -278,6 +254,20 @@ def test_what_is_legal_is_no_finding(server: Server) -> None:
     assert {"A2A-F12", "A2A-F16", "A2A-S01", "A2A-S04", "A2A-S05", "A2A-S06"} <= result.codes()
 
 
+def test_legal_states_are_told_as_information(server: Server) -> None:
+    with server.connect(DATABASE) as con:
+        con.execute("CREATE ROLE a2a_plain LOGIN")
+        # Helpers that a superuser owns, a service without time limits, and a month after the last traffic.
+        written(server, "v4", "told", role="a2a_plain", owner=None)
+        con.execute("SELECT pg_advisory_lock(4711)")
+        policy = Policy(helpers=POLICY.helpers)
+        result, _ = judged(server, "told", policy=policy, as_of=AS_OF + 30 * 86_400)
+        con.execute("SELECT pg_advisory_unlock(4711)")
+    assert codes(result) - {"D19"} == set()
+    assert {"A2A-D03", "A2A-D17", "A2A-F09", "A2A-G05", "A2A-L06", "A2A-L07", "A2A-S05"} <= result.codes()
+    assert "A2A-M06" in judged(server, "push")[0].codes()
+
+
 def test_a_store_whose_schema_has_capitals(server: Server) -> None:
     written(server, "v4", "OddSchema")
     result, findings = judged(server, "OddSchema")
@@ -295,12 +285,14 @@ def test_every_query_works_on_the_empty_shape(server: Server, base: str) -> None
     with server.connect(DATABASE) as con:
         con.execute(f"TRUNCATE {schema}.{T}, {schema}.{P}")
     with open_store(server.uri(DATABASE), schema=schema) as store:
-        result = audit(store, as_of=AS_OF, policy=POLICY)
         for name in store.views.names():
             store.view(name)
-        shown = Session(result.as_dict(), store.con, result=result).tasks()
-        assert "Rules by which the newest SDK accepts" in shown.html
-        assert "No callback is stored." in shown.html
+        result = audit(store, as_of=AS_OF, policy=POLICY)
+        session = Session(result.as_dict(), store.con, result=result)
+        assert "No task is stored." in session.tasks().html or base == "push"
+        assert "Rules by which the newest SDK accepts" in session.startup().html
+        for shown, told in ((session.callbacks(), "No callback"), (session.provenance(), "No push configuration")):
+            assert told in shown.html
     assert result.exit_code == 3
     assert "there was no evidence to check" in " ".join(result.reasons)
     for ended in result.results:
@@ -309,14 +301,16 @@ def test_every_query_works_on_the_empty_shape(server: Server, base: str) -> None
             assert ended.reason.startswith(("needs ", "not for ")), (ended.code, ended.reason)
 
 
-def test_a_store_is_judged_alike_with_its_views_planned_anew(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_is_judged_alike_whatever_its_size(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A large one has its views planned anew for each query, and its payloads decoded by column."""
     written(server, "v4", "twice")
     with server.connect(DATABASE) as con:
         for fault in batches()[0]:
             fault.apply(con, "twice")
     said = []
-    for most in (warehouse.SMALL_BYTES, -1):
-        monkeypatch.setattr(warehouse, "SMALL_BYTES", most)
+    for small, many in ((warehouse.SMALL_BYTES, 10_000), (-1, 0)):
+        monkeypatch.setattr(warehouse, "SMALL_BYTES", small)
+        monkeypatch.setattr(relations, "_MANY", many)
         result, _ = judged(server, "twice")
         said.append([(r.code, r.outcome, r.reason, r.examined, r.findings, r.samples) for r in result.results])
     assert said[0] == said[1]
@@ -387,6 +381,54 @@ def test_start_up_verdicts_of_the_real_stores(server: Server, real: Path) -> Non
         con.execute(text.replace("'public.a2a_tasks'", '\'"public"."a2a_tasks"\'').encode())
     rules, found, _ = _failing(server, unequal)
     assert (rules, found - seeded) == (set(), {"D02", "L04"}), "accepted by the SDK, and broken"
+
+    # Helpers of v3 are none of the vendor's here, so their bodies are told as unknown too; the rules that fail are the same.
+    older = server.copy_of("a2a_v4")
+    with server.connect(older) as con:
+        for statement in a2a_helpers.helpers("public", 13):
+            con.execute(statement)
+    rules, found, _ = _failing(server, older)
+    assert (rules, found - seeded) == ({"L1", "C1", "D1"}, {"D02", "M04", "M05"})
+
+    complete = server.copy_of("a2a_v4")
+    with server.connect(complete) as con:
+        for statement in a2a_helpers.helpers("public", 13):
+            con.execute(statement)
+        con.execute(f"DROP TRIGGER a2a_truncate_task_push_configs_trigger ON {T}")
+    rules, found, name = _failing(server, complete)
+    assert (rules, name) == ({"L1", "C1", "D1", "T1"}, "a2a postgres v3")
+
+    server.new("javaish")
+    with server.connect("javaish") as con:
+        con.execute("DROP SCHEMA public")
+        _java(con, "public")
+        con.execute(f"ALTER TABLE public.{P} RENAME COLUMN task_data TO task_json")
+        con.execute(f"ALTER TABLE public.{P} ADD COLUMN url text, ADD COLUMN config_proto bytea")
+        con.execute("INSERT INTO a2a_tasks VALUES ('u', 'c', 'x', '{}')")
+    _psql(server, "javaish", (real / "task-aware-push-config-v4.sql").read_bytes())
+    with server.connect("javaish") as con, pytest.raises(psycopg.errors.UndefinedColumn):
+        con.execute("DELETE FROM a2a_tasks")
+    with open_store(server.uri("javaish"), family="a2a") as store:
+        result = audit(store)
+        assert (result.exit_code, result.check("A2A-G02").severity) == (1, "critical"), "the SDK would accept it"
+
+
+def test_start_up_verdicts_of_generated_stores(server: Server) -> None:
+    """The same table under the policy that goes with them: the helpers are ours, and accepted."""
+    changed = {"older": ("v4", helpers(13)), "unequal": ("v4", helpers(14, LOCK, quoted=True))}
+    for schema, (base, apply) in changed.items():
+        written(server, base, f"verdict_{schema}")
+        with server.connect(DATABASE) as con:
+            apply(con, f"verdict_{schema}")
+    expected: dict[str, set[str]] = {
+        "first": {"B1"}, "legacy": {"B1", "B2"}, "push": set(), "v3b": {"L1", "C1", "D1", "T1"}, "v4": set(),
+        "verdict_older": {"L1", "C1", "D1"}, "verdict_unequal": set(),
+    }  # fmt: skip
+    for schema, rules in expected.items():
+        with open_store(server.uri(DATABASE), schema=schema) as store:
+            audit(store, as_of=AS_OF, policy=POLICY, only=["A2A-G09"])
+            failing = {rule for rule, _, holds in store.con.execute("FROM audit.startup_rules").fetchall() if not holds}
+        assert failing == rules, schema
 
 
 @pytest.mark.real_stores

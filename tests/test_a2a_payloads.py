@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from busbar_audit.payloads import a2a_columns, fast, relations, urls
 from busbar_audit.payloads.a2a import ConfigPayload, TaskPayload, read_config, read_task
+from busbar_audit.payloads.batch import Batch
 from busbar_audit.payloads.relations import CONFIG_COLUMNS, config_lines
 from busbar_audit.payloads.urls import Callback, describe
 from busbar_audit.payloads.wire import WireError
@@ -92,6 +95,11 @@ def _theirs_config(official: Any, data: bytes) -> ConfigPayload | None:
     return ConfigPayload(config.tenant, config.id, config.task_id, config.url, config.token, a.scheme, a.credentials)
 
 
+def _arrow(payloads: list[bytes]) -> pa.BinaryArray:
+    """As a slice of a longer one with a gap in it, as batches are."""
+    return pa.array([b"before", None, *payloads, b"after"], pa.binary())[2 : 2 + len(payloads)]
+
+
 def _ours(read: Any, data: bytes) -> Any:
     try:
         return read(data)
@@ -109,6 +117,51 @@ def test_a_task_is_read_as_the_official_class_reads_it(official: Any, data: byte
 @given(data=configs() | damaged(configs()) | st.binary(max_size=40))
 def test_a_config_is_read_as_the_official_class_reads_it(official: Any, data: bytes) -> None:
     assert _ours(read_config, data) == _theirs_config(official, data)
+
+
+@settings(max_examples=60, deadline=None)
+@given(payloads=st.lists(tasks() | damaged(tasks()) | st.binary(max_size=40), max_size=12))
+def test_many_tasks_at_once_are_read_as_one_by_one(payloads: list[bytes]) -> None:
+    for data, told in zip(payloads, a2a_columns.read_tasks(_arrow(payloads)).rows(), strict=True):
+        assert told is None or told == _ours(read_task, data)
+
+
+@settings(max_examples=60, deadline=None)
+@given(payloads=st.lists(configs() | damaged(configs()) | st.binary(max_size=40), max_size=12))
+def test_many_configs_at_once_are_read_as_one_by_one(payloads: list[bytes]) -> None:
+    for data, told in zip(payloads, a2a_columns.read_configs(_arrow(payloads)).rows(), strict=True):
+        assert told is None or told == _ours(read_config, data)
+
+
+def test_what_a_healthy_store_holds_is_read_the_fast_way() -> None:
+    """Else the fast reader would be right and useless: only what is rare is left to the careful one."""
+    said = [written.said(f"m{n % 2}", "wörter", task_id="t" * 36, context_id="c" * n) for n in range(3)]
+    made = written.artifact("a", "x" * 300)
+    whole = written.task("t" * 36, "c" * 2, 2, (1_700_000_000, 5), status_message=said[1], artifacts=[made] * 2,
+                         history=said, metadata=[("kéy", "value")])  # fmt: skip
+    config = written.config("t", "c", "https://ä.example.com/" + "x" * 200, token="x", scheme="Bearer", credentials="ü")
+    rare = whole[:2] + b"\xff" + whole[3:], whole + whole, whole + b"\x38\x01", written.task("t", "", -1)
+    (told, *left), (other,) = (
+        a2a_columns.read_tasks(_arrow([whole, *rare])).rows(),
+        a2a_columns.read_configs(_arrow([config])).rows(),
+    )
+    assert told == read_task(whole)
+    assert told[6:] == (3, 2, 1, 1, 2)
+    assert left == [None] * 4
+    assert other == read_config(config)
+
+
+def test_a_byte_that_is_no_utf8_is_found_wherever_it_stands() -> None:
+    """Texts of every length, begun at every place of a word, with the bad byte at every place in them."""
+    payloads, due = [], []
+    for before in range(8):
+        for size in range(1, 27):
+            whole = b"\x12" + bytes([before]) + b"i" * before + b"\x22" + bytes([size]) + b"u" * size
+            for place in range(size):
+                at = 4 + before + place
+                payloads += [whole, whole[:at] + b"\xff" + whole[at + 1 :]]
+                due += [False, True]
+    assert a2a_columns.read_configs(_arrow(payloads)).doubtful.tolist() == due
 
 
 @pytest.mark.parametrize(
@@ -150,9 +203,15 @@ def test_a_url_is_told_without_its_secrets(
 )
 def test_no_text_is_too_odd_to_be_told(url: str) -> None:
     assert describe(url).reach
+    assert describe(url) == urls._described(url), "what is kept of another URL is that of this one"
+    others = pa.array(["https://a.example.com/one", url, "https://a.example.com/two?token=x"])
+    assert [part[1].as_py() for part in fast.callbacks(others)] == list(describe(url))
 
 
-def test_equal_secrets_have_equal_numbers_within_a_run_only() -> None:
+@pytest.mark.parametrize("many", [2, 10_000])
+def test_equal_secrets_have_equal_numbers_within_a_run_only(many: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(relations, "_MANY", many)
+
     def lines() -> list[tuple[object, ...]]:
         con = duckdb.connect()
         con.execute("CREATE SCHEMA raw")
@@ -165,7 +224,10 @@ def test_equal_secrets_have_equal_numbers_within_a_run_only() -> None:
             con.execute(
                 "INSERT INTO raw.a2a_push_notification_configs VALUES (?, ?, 't', ?, 'https://a.b')", [n, data, str(n)]
             )
-        return [*config_lines(con)]
+        found: list[tuple[object, ...]] = []
+        for each in config_lines(con):
+            found += each.rows() if isinstance(each, Batch) else [each]
+        return found
 
     at = [name for name, _ in CONFIG_COLUMNS].index("secret_key")
     first, again = ([line[at] for line in lines()] for _ in range(2))

@@ -88,6 +88,7 @@ FAULTS: dict[str, tuple[tuple[str, tuple[Any, ...]], str]] = {
     "P13": (_config(2, url="hunter2"), "unreadable host"),
     "P14": (_config(3, url="http://plain.example.com", token="hunter2"), "plain.example.com"),
     "P15": (_config(4, url="https://169.254.169.254/"), "metadata"),
+    "P19": (("CREATE TABLE {s}.tasks_copy AS TABLE {s}.tasks", ()), "tasks_copy: it has the columns of tasks"),
 }
 
 
@@ -165,14 +166,32 @@ def test_a_stamp_proves_nothing(server: Server) -> None:
     assert "a newer revision is not known" in result.check("A2A-P01").reason
 
 
-def test_the_java_script_sdk_is_not_taken_for_it(server: Server) -> None:
+def test_tables_of_other_names_are_found_by_their_columns(server: Server, tmp_path: Path) -> None:
     with server.connect("python") as con:
-        con.execute("CREATE SCHEMA script")
-        con.execute(
-            "CREATE TABLE script.tasks (tenant text, owner text, id text, context_id text, kind text, status text, history text, status_last_updated bigint)"
-        )
-    with pytest.raises(UnknownFamily):
-        open_store(server.uri("python"), schema="script")
+        _store(con, "named")
+        con.execute("ALTER TABLE named.tasks RENAME TO agent_tasks")
+        con.execute("ALTER TABLE named.push_notification_configs RENAME TO agent_callbacks")
+        con.execute("UPDATE named.agent_tasks SET protocol_version = '0.3' WHERE id = 't1'")
+    result, findings = _judged(server, "named")
+    assert {f.code: f.place for f in findings if f.severity != "info"} == {"A2A-P03": "t1"}
+    assert {line.table: line.examined for line in result.account if line.examined} == {
+        "tasks": 8, "push_notification_configs": 8, "task_versions": 8,
+    }  # fmt: skip
+    with server.connect("python") as con:
+        con.execute("CREATE TABLE named.other_tasks AS TABLE named.agent_tasks")
+    with pytest.raises(
+        UnknownFamily, match="2 tables have the columns of the A2A Python SDK's tasks: agent_tasks, other_tasks"
+    ):
+        _judged(server, "named")
+    path = _file(
+        tmp_path / "named.db",
+        extra=(
+            "ALTER TABLE tasks RENAME TO mine",
+            "ALTER TABLE push_notification_configs RENAME TO hooks",
+            "UPDATE mine SET last_updated = '2023-11-20 11:00:00.000000', context_id = CAST('c' AS blob) WHERE id = 't1'",
+        ),
+    )
+    assert _of_file(path)[1].keys() == {"A2A-P05", "A2A-P18"}
 
 
 @pytest.mark.real_stores
@@ -188,7 +207,9 @@ def test_a_store_that_the_sdk_wrote(server: Server, samples: Path) -> None:
     )
     assert [target.family for target in find_stores(server.uri("written"))] == ["a2a-python"]
     result, findings = _judged(server, "public", "written")
-    assert (result.exit_code, {f.code for f in findings}) == (0, {"A2A-P16"}), findings
+    assert (result.exit_code, {f.code for f in findings}) == (0, {"A2A-P16", "A2A-P19"}), (
+        findings
+    )  # a second table, encrypted
     assert {line.table: line.examined for line in result.account if line.examined} == {
         "tasks": 120,
         "push_notification_configs": 60,

@@ -90,18 +90,28 @@ def test_what_the_sdk_writes_is_read_clean(targets: dict[str, Any], engine: str)
     assert {line.table: line.examined for line in result.account} == {"tasks": 18, "push_notification_configs": 18}
 
 
-def test_a_fault_in_it_is_found(targets: dict[str, Any], tmp_path: Path) -> None:
-    path = tmp_path / "broken.db"
-    path.write_bytes(targets["sqlite"].read_bytes())
-    with closing(sqlite3.connect(path)) as con:
-        con.execute("UPDATE tasks SET protocol_version = '0.3' WHERE id = 'alice-2'")
-        con.execute("UPDATE tasks SET last_updated = '2026-01-02 03:04:01.000000' WHERE id = 'bob-1'")
-        con.execute("UPDATE tasks SET owner = NULL WHERE id = 'bob-3'")
-        con.execute(
-            "UPDATE push_notification_configs SET config_data = substr(config_data, 1, 20) WHERE task_id = 'alice-3'"
-        )
-        con.commit()
-    result, findings = _judged(path)
+@pytest.mark.parametrize("engine", ["sqlite", "postgres"])
+def test_a_fault_in_it_is_found(targets: dict[str, Any], tmp_path: Path, engine: str) -> None:
+    statements = (
+        "UPDATE tasks SET protocol_version = '0.3' WHERE id = 'alice-2'",
+        "UPDATE tasks SET last_updated = '2026-01-02 03:04:01.000000' WHERE id = 'bob-1'",
+        "UPDATE tasks SET owner = NULL WHERE id = 'bob-3'",
+        "UPDATE push_notification_configs SET config_data = substr(config_data, 1, 20) WHERE task_id = 'alice-3'",
+    )
+    target: Any = tmp_path / "broken.db"
+    if engine == "sqlite":
+        target.write_bytes(targets["sqlite"].read_bytes())
+        with closing(sqlite3.connect(target)) as con:
+            for statement in statements:
+                con.execute(statement)
+            con.commit()
+    else:
+        copy = targets["postgres"].copy_of("sdk")
+        target = targets["postgres"].uri(copy)
+        with targets["postgres"].connect(copy) as other:
+            for statement in statements:
+                other.execute(statement.encode())
+    result, findings = _judged(target)
     found = {f.code: f.place for f in findings if f.severity != "info"}
     assert found == {"A2A-P02": "no owner", "A2A-P03": "alice-2", "A2A-P05": "bob-1", "A2A-P08": "alice-3 / alice-3"}
     assert result.exit_code == 1

@@ -19,7 +19,7 @@ from support_audit import AS_OF, built, copied, sql_extents, streamed_extents
 from support_audit import judged as judged_by_all
 from support_reports import HOSTILE
 
-from busbar_audit import open_store
+from busbar_audit import open_store, warehouse
 from busbar_audit.auditing import audit
 from busbar_audit.console import document_lines
 from busbar_audit.errors import (
@@ -39,7 +39,7 @@ from busbar_audit.findings import Outcome
 from busbar_audit.reporting.runner import write_report
 from busbar_audit.result import Result
 from busbar_audit.snapshot.sqlite import take_snapshot
-from busbar_audit.warehouse import Warehouse
+from busbar_audit.warehouse import SourceColumn, SourceTable, Warehouse
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 # Off for the time of an edit: they are what keeps a store from being damaged so.
@@ -371,13 +371,40 @@ def test_column_names_that_are_ours(tmp_path: Path, base: Path) -> None:
     nothing_lost(result, path)
 
 
+def test_a_few_rows_and_many_are_loaded_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lists bound to a statement and batches of Arrow: the same values, and the same ones rejected."""
+    odd = [None, 1, -(2**63), 1.5, float("inf"), "text", "a\x00b", b"", b"\xff\xfe", "\U0001f600", ""]
+    path = tmp_path / "odd.db"
+    with closing(sqlite3.connect(path)) as con:
+        con.execute("CREATE TABLE t (a, b, c, d, e, f)")
+        con.executemany("INSERT INTO t VALUES (?, ?, ?, ?, ?, ?)", ([value] * 6 for value in odd))
+        con.executemany("INSERT INTO t VALUES (?, ?, 1, 1.5, ?, ?)", [(text, text, b"x", "é") for text in ("x", None)])
+        for wrong in ("80", "eda080", "c080", "f4908080", "e28c", "ff"):
+            text = f"CAST(x'{wrong}' AS TEXT)"
+            con.execute(f"INSERT INTO t VALUES ({text}, 'x', 1, 1.0, x'00', {text})")
+        con.commit()
+    kinds = ["text", "text", "integer", "real", "blob", "text"]
+    columns = tuple(SourceColumn(n, kind, n not in "bf") for n, kind in zip("abcdef", kinds, strict=True))
+    seen = []
+    for few in (2000, 0):
+        monkeypatch.setattr(warehouse, "_FEW", few)
+        (tmp_path / str(few)).mkdir()
+        house = Warehouse(tmp_path / str(few))
+        loaded = house.load(path, SourceTable("t", columns))
+        rows = house.con.execute("SELECT * FROM raw.t ORDER BY _row").fetchall()
+        seen.append((loaded.rows, loaded.rejected, rows, house.con.execute("FROM raw.rejects ORDER BY ALL").fetchall()))
+        house.close()
+    assert seen[0] == seen[1]
+    assert seen[0][:2] == (len(odd) + 8, len(odd) + 7)
+
+
 def test_a_table_that_cannot_be_loaded_blinds_only_its_own_checks(
     tmp_path: Path, base: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     copy = Warehouse._copy
 
-    def fails(self: Warehouse, snapshot: Path, table: Any, rows: int) -> None:
-        copy(self, snapshot, table, rows)
+    def fails(self: Warehouse, snapshot: Path, table: Any, *extent: int) -> None:
+        copy(self, snapshot, table, *extent)
         if table.name == "mcp_calls":
             raise WarehouseError("Table mcp_calls of the copy cannot be loaded: no reason.")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
@@ -9,8 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,29 @@ def run(*arguments: object, **more: Any) -> subprocess.CompletedProcess[str]:
     )
 
 
+def main_here(*arguments: object) -> int:
+    """Call `main` in this process, with its signal handlers taken back afterwards; returns the exit code."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(sys, "argv", ["busbar-audit", *map(str, arguments)])
+            with pytest.raises(SystemExit) as ended:
+                cli.main()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    assert isinstance(ended.value.code, int)
+    return ended.value.code
+
+
+def called(*arguments: object) -> subprocess.CompletedProcess[str]:
+    """What `run` gives, from this process: for tests that are not about streams, signals or the environment."""
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        code = main_here(*arguments)
+    return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
+
+
 def last(text: str) -> str:
     return text.splitlines()[-1] if text else ""
 
@@ -50,23 +73,6 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Path:
     clean_store(folder / "empty.db", odd=("empty",))
     newer_store(folder / "newer.db")
     return folder
-
-
-@pytest.fixture
-def in_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """`main` called here, with its signal handlers taken back afterwards."""
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
-
-    def call(*arguments: str) -> int:
-        monkeypatch.setattr(sys, "argv", ["busbar-audit", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        assert isinstance(ended.value.code, int)
-        return ended.value.code
-
-    yield call
-    for number, handler in before.items():
-        signal.signal(number, handler)
 
 
 # --- the four codes and the last word ---
@@ -91,7 +97,7 @@ def test_the_code_and_the_last_word_go_together(stores: Path, name: str, code: i
 
 @pytest.mark.parametrize(("name", "code", "word"), [("clean", 0, "clean"), ("findings", 1, "findings")])
 def test_with_json_stdout_is_the_result_alone(stores: Path, name: str, code: int, word: str) -> None:
-    done = run("audit", stores / f"{name}.db", "--json", *AS_OF)
+    done = called("audit", stores / f"{name}.db", "--json", *AS_OF)
     document = json.loads(done.stdout)
     assert (done.returncode, last(done.stderr)) == (code, word)
     assert (document["verdict"], document["exit_code"]) == (word, code)
@@ -133,14 +139,13 @@ USAGE: list[tuple[str, tuple[str, ...], tuple[str, ...]]] = [
 def test_a_wrong_call_ends_with_2_and_says_what_is_expected(
     stores: Path,
     tmp_path: Path,
-    in_process: Any,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     arguments: tuple[str, ...],
     says: tuple[str, ...],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert in_process(*(str(stores / "clean.db") if word == "STORE" else word for word in arguments)) == 2
+    assert main_here(*(str(stores / "clean.db") if word == "STORE" else word for word in arguments)) == 2
     out, err = capsys.readouterr()
     assert out == ""
     assert "Traceback" not in err
@@ -152,14 +157,13 @@ def test_a_wrong_call_ends_with_2_and_says_what_is_expected(
 @pytest.mark.parametrize("command", ["audit", "inspect", "report"])
 def test_a_missing_target_is_said_and_nothing_is_created(
     tmp_path: Path,
-    in_process: Any,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     command: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     more = ["--out", "out"] if command == "report" else []
-    assert in_process(command, "nowhere/store.db", *more) == 2
+    assert main_here(command, "nowhere/store.db", *more) == 2
     out, err = capsys.readouterr()
     assert out == ""
     assert "nowhere/store.db does not exist" in err
@@ -185,13 +189,13 @@ def test_a_private_directory_that_cannot_be_made_is_inconclusive(stores: Path, t
 
 @pytest.mark.parametrize("error", [ZeroDivisionError("x\x1b[2J"), MemoryError(), AssertionError(), SystemExit(1)])
 def test_a_fault_of_the_program_never_reads_as_findings(
-    stores: Path, in_process: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], error: Any
+    stores: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], error: Any
 ) -> None:
     def fails(*_: object, **__: object) -> None:
         raise error
 
     monkeypatch.setattr(cli, "run_audit", fails)
-    assert in_process("audit", str(stores / "clean.db")) == 3
+    assert main_here("audit", str(stores / "clean.db")) == 3
     out, err = capsys.readouterr()
     assert out == "inconclusive\n"
     assert "a fault of this program, not of the store" in err
@@ -199,7 +203,7 @@ def test_a_fault_of_the_program_never_reads_as_findings(
 
 
 def test_a_signal_that_something_swallowed_is_still_no_verdict(
-    stores: Path, in_process: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    stores: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """DuckDB answers a signal with errors of its own, and what catches those must not lead to a clean run."""
     whole = cli.run_audit
@@ -209,7 +213,7 @@ def test_a_signal_that_something_swallowed_is_still_no_verdict(
         return whole(*arguments, **more)
 
     monkeypatch.setattr(cli, "run_audit", interrupted)
-    assert in_process("audit", str(stores / "clean.db"), *QUICK) == 3
+    assert main_here("audit", str(stores / "clean.db"), *QUICK) == 3
     out, err = capsys.readouterr()
     assert last(out) == "inconclusive"
     assert "interrupted" in err
@@ -219,10 +223,10 @@ def test_a_signal_that_something_swallowed_is_still_no_verdict(
 
 
 def test_the_threshold_and_the_selection_reach_the_verdict(stores: Path) -> None:
-    done = run("audit", stores / "findings.db", "--only", "bus-s12", "--only", "calls", "--skip", "BUS-M08", *AS_OF)
+    done = called("audit", stores / "findings.db", "--only", "bus-s12", "--only", "calls", "--skip", "BUS-M08", *AS_OF)
     assert done.returncode == 0, done.stdout
     assert "left out on request" in done.stdout
-    low = run("audit", stores / "findings.db", "--only", "BUS-M08", "--fail-on", "low", *AS_OF)
+    low = called("audit", stores / "findings.db", "--only", "BUS-M08", "--fail-on", "low", *AS_OF)
     assert low.returncode == 1
     assert "severity low or above" in low.stdout
 
@@ -231,7 +235,7 @@ def test_the_threshold_and_the_selection_reach_the_verdict(stores: Path) -> None
 
 
 def test_out_writes_a_folder_that_fits_the_schemas(stores: Path, tmp_path: Path) -> None:
-    done = run("audit", stores / "findings.db", "--out", tmp_path / "out", *AS_OF)
+    done = called("audit", stores / "findings.db", "--out", tmp_path / "out", *AS_OF)
     assert done.returncode == 1
     assert last(done.stdout) == "findings"
     result = json.loads((tmp_path / "out/result.json").read_text())
@@ -239,7 +243,7 @@ def test_out_writes_a_folder_that_fits_the_schemas(stores: Path, tmp_path: Path)
     validate("run", json.loads((tmp_path / "out/run.json").read_text()))
     manifest = json.loads((tmp_path / "out/manifest.json").read_text())
     assert {"result.json", "run.json", "findings.parquet", "junit.xml", "metrics.prom"} <= set(manifest["files"])
-    again = run("audit", stores / "clean.db", "--out", tmp_path / "out", *AS_OF)
+    again = called("audit", stores / "clean.db", "--out", tmp_path / "out", *AS_OF)
     assert again.returncode == 0
     assert json.loads((tmp_path / "out/result.json").read_text())["verdict"] == "clean"
 
@@ -249,7 +253,7 @@ def test_out_never_replaces_what_is_not_a_report(stores: Path, tmp_path: Path, c
     place = tmp_path / "mine"
     place.mkdir()
     (place / "thesis.txt").write_text("years of work")
-    done = run(command, stores / "clean.db", "--out", place, *AS_OF)
+    done = called(command, stores / "clean.db", "--out", place, *AS_OF)
     assert done.returncode == 2
     assert "is there already" in done.stderr
     assert done.stdout == ""
@@ -332,7 +336,7 @@ def test_a_terminal_without_unicode_gets_its_text(stores: Path) -> None:
 
 
 def test_names_in_the_store_are_text_on_the_terminal(stores: Path) -> None:
-    done = run("audit", stores / "findings.db", *AS_OF)
+    done = called("audit", stores / "findings.db", *AS_OF)
     shown = done.stdout + done.stderr
     assert "<script>" in shown, "the hostile name is among the findings"
     assert not any(sign in shown for sign in ("\x1b", "\u202e", "\r"))
@@ -343,14 +347,14 @@ def test_names_in_the_store_are_text_on_the_terminal(stores: Path) -> None:
 
 @pytest.mark.parametrize("command", ["audit", "inspect"])
 def test_names_of_files_and_tables_are_text_on_the_terminal(
-    tmp_path: Path, in_process: Any, capsys: pytest.CaptureFixture[str], command: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
 ) -> None:
     name = "a\x1b[31m\u202e<b>\nclean.db"
     store = clean_store(tmp_path / name, calls=10)
     with closing(sqlite3.connect(store)) as con, con:
         con.execute('CREATE TABLE "t\x1b[2J\nclean" (x)')
     for target in (store, tmp_path / f"no{name}"):
-        in_process(command, str(target))
+        main_here(command, str(target))
         shown = "".join(capsys.readouterr())
         assert not any(sign in shown for sign in ("\x1b", "\u202e"))
         assert "\\x1b[31m" in shown
@@ -358,7 +362,7 @@ def test_names_of_files_and_tables_are_text_on_the_terminal(
 
 
 def test_a_variable_is_named_and_its_content_is_not_shown(
-    stores: Path, in_process: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    stores: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     secret = "s3cr3t-Passw0rd"
     for value, code in (
@@ -369,7 +373,7 @@ def test_a_variable_is_named_and_its_content_is_not_shown(
     ):
         monkeypatch.setenv("STORE_URL", value)
         for command in ("audit", "inspect"):
-            assert in_process(command, "env:STORE_URL") == code
+            assert main_here(command, "env:STORE_URL") == code
             shown = "".join(capsys.readouterr())
             assert secret not in shown
             assert "Traceback" not in shown
@@ -382,7 +386,7 @@ def test_a_variable_is_named_and_its_content_is_not_shown(
 
 
 def test_inspect_says_what_the_store_is_and_what_cannot_be_audited(stores: Path) -> None:
-    done = run("inspect", stores / "clean.db")
+    done = called("inspect", stores / "clean.db")
     assert done.returncode == 0, done.stderr
     for part in (
         "busbar sqlite v9",
@@ -394,7 +398,7 @@ def test_inspect_says_what_the_store_is_and_what_cannot_be_audited(stores: Path)
         "not for busbar sqlite v9",
     ):
         assert part in done.stdout, part
-    newer = run("inspect", stores / "newer.db")
+    newer = called("inspect", stores / "newer.db")
     assert newer.returncode == 0
     assert "user_version 14" in newer.stdout
     assert "its generation is not known" in newer.stdout
@@ -405,45 +409,45 @@ def test_inspect_names_differences_of_shape(tmp_path: Path) -> None:
     with closing(sqlite3.connect(store)) as con, con:
         con.execute("DROP TRIGGER audit_log_no_delete")
         con.execute("CREATE TABLE notes (x)")
-    done = run("inspect", store)
+    done = called("inspect", store)
     assert "trigger-missing: audit_log.audit_log_no_delete" in done.stdout
     assert "table-unknown: notes" in done.stdout
 
 
 def test_checks_lists_the_catalogue_and_shows_one() -> None:
-    listed = run("checks")
+    listed = called("checks")
     assert listed.returncode == 0
     assert any(line.startswith("BUS-C02") and "critical" in line for line in listed.stdout.splitlines())
-    one = run("checks", "bus-c02")
+    one = called("checks", "bus-c02")
     assert one.returncode == 0
     for part in ("BUS-C02", "critical (chains)", "proves", "does not prove", "next", "SELECT"):
         assert part in one.stdout
 
 
 def test_synth_writes_what_it_says(tmp_path: Path) -> None:
-    listed = run("synth", "busbar", "--list")
+    listed = called("synth", "busbar", "--list")
     assert listed.returncode == 0
     assert "odd    empty" in listed.stdout
     assert "fault  audit_log_edited" in listed.stdout
     store = tmp_path / "s.db"
-    done = run("synth", "busbar", "--out", store, "--size", 50, "--fault", "audit_log_edited")
+    done = called("synth", "busbar", "--out", store, "--size", 50, "--fault", "audit_log_edited")
     assert done.returncode == 0, done.stderr
     assert "expected BUS-C01" in done.stdout
     clock = done.stdout.split("--as-of ")[1].split()[0]
-    assert run("audit", store, "--as-of", clock).returncode == 1
+    assert called("audit", store, "--as-of", clock).returncode == 1
     before = store.read_bytes()
-    again = run("synth", "busbar", "--out", store)
+    again = called("synth", "busbar", "--out", store)
     assert again.returncode == 2
     assert "is there already" in again.stderr
     assert store.read_bytes() == before
 
 
-def test_version_and_help(in_process: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     done = run("--version")
     assert (done.returncode, done.stdout) == (0, f"busbar-audit {version()}\n")
-    assert in_process("--help") == 0
+    assert main_here("--help") == 0
     commands = [line.split()[0] for line in capsys.readouterr().out.split("Commands:")[1].splitlines() if line.strip()]
     assert {"inspect", "checks", "audit", "report", "synth", "demo", "lab"} <= set(commands)
     for command in ("inspect", "checks", "audit", "report", "synth", "demo", "lab"):
-        assert in_process(command, "--help") == 0
+        assert main_here(command, "--help") == 0
         assert f"Usage: busbar-audit {command}" in capsys.readouterr().out

@@ -128,7 +128,8 @@ def test_every_typed_row_of_an_upgrade_is_accounted_for(pair: tuple[Path, Path])
          " AS BLOB) WHERE kind = 'task_event' AND seq = 1", "task_events", "differs", "8.2 the record"),
         ("after", "UPDATE plane_records SET disposition = 'active' WHERE kind = 'task'", "tasks", "differs", "8.2 the record"),
         ("after", "DELETE FROM plane_tokens WHERE kind = 'approval'", "spent_ask_states", "lost", "8.2 no approval"),
-        ("after", "UPDATE plane_tokens SET expires_at = 5 WHERE kind = 'approval'", "spent_ask_states", "differs", "8.2 the token"),
+        ("after", "UPDATE plane_tokens SET expires_at = 5 WHERE kind = 'approval'", "spent_ask_states", "differs",
+         "8.2 the token"),
         ("after", "DELETE FROM mcp_calls WHERE seq = 1", "mcp_calls", "lost", "8.2 not in mcp_calls"),
         ("after", "UPDATE mcp_calls SET ts = ts + 1 WHERE seq = 1", "mcp_calls", "differs", "8.2 the row"),
         ("after", "DROP TABLE mcp_calls", "mcp_calls", "lost", "8.2 not in mcp_calls"),
@@ -154,7 +155,8 @@ def test_a_record_that_stood_in_the_way_is_told_from_one_that_was_changed(
 ) -> None:
     """R14: a plane record of the same key from before the crossing keeps its place, and the typed row is lost."""
     before, after = (Path(shutil.copy(path, tmp_path / path.name)) for path in pair)
-    row = "SELECT kind, identity, seq, id, parent, ts, disposition, x'7b7d' AS body FROM {}plane_records WHERE kind = 'demotion'"
+    columns = "kind, identity, seq, id, parent, ts, disposition, x'7b7d' AS body"
+    row = f"SELECT {columns} FROM {{}}plane_records WHERE kind = 'demotion'"
     _changed(before, f"ATTACH '{after}' AS after", f"CREATE TABLE plane_records AS {row.format('after.')}")
     _changed(after, "UPDATE plane_records SET body = x'7b7d' WHERE kind = 'demotion'")
     bad = [line for line in plane_lines(before, after) if line[4] == "lost"]

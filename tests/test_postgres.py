@@ -74,9 +74,9 @@ def test_every_query_works_on_the_empty_shape(server: Server, generation: int) -
     write_busbar_pg(server.uri(name), "busbar", generation=generation, odd=("empty",))
     with open_store(server.uri(name)) as store:
         store.load()
-        result = audit(store, as_of=AS_OF)
         for view in store.views.names():
             store.view(view)
+        result = audit(store, as_of=AS_OF)
     assert result.exit_code == 3
     for ended in result.results:
         assert ended.outcome is not Outcome.COULD_NOT_RUN, (ended.code, ended.reason)

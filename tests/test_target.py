@@ -219,16 +219,20 @@ def test_environment_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     for value in ("", "env:STORE"):
         monkeypatch.setenv("STORE", value)
         refused(UsageError, "env:STORE")
-    for value in (f"host=h password={SECRET}", f"mysql://u:{SECRET}@h"):
+    for value, error in (
+        (f"host=h password={SECRET}", UsageError),
+        (f"oracle://u:{SECRET}@h", UsageError),
+        (f"mysql://u:{SECRET}@h", NotAStore),
+    ):
         monkeypatch.setenv("STORE", value)
-        with pytest.raises(UsageError) as caught:
+        with pytest.raises(error) as caught:
             parse_target("env:STORE")
         assert SECRET not in str(caught.value)
     monkeypatch.delenv("STORE")
     assert "not set" in refused(UsageError, "env:STORE")
 
 
-@pytest.mark.parametrize("text", ["", "a\0b", f"mysql://u:{SECRET}@h/db", "sqlite:///a.db"])
+@pytest.mark.parametrize("text", ["", "a\0b", f"oracle://u:{SECRET}@h/db", "sqlite:///a.db"])
 def test_unknown_words(text: str) -> None:
     assert SECRET not in refused(UsageError, text)
 

@@ -5,47 +5,47 @@ Source: fact sheet section 1.3. Nothing that a user wrote is kept: of messages a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from busbar_audit.payloads.wire import PLAIN, TEXT, Fields, WireError, check, length, skip, tag, text, varint
 
-# number << 3 | 2 : a length-delimited field. Struct, Value and ListValue hold each other.
-_VALUE: Fields = {2 << 3 | 1: PLAIN, 3 << 3 | 2: TEXT}
-_STRUCT: Fields = {1 << 3 | 2: {1 << 3 | 2: TEXT, 2 << 3 | 2: _VALUE}}
-_VALUE[5 << 3 | 2] = _STRUCT
-_VALUE[6 << 3 | 2] = {1 << 3 | 2: _VALUE}
-_TIMESTAMP: Fields = {}
+# number << 3 | 2 : a length-delimited field, number << 3 a number. Struct, Value and ListValue hold each other.
+VALUE: Fields = {1 << 3: PLAIN, 2 << 3 | 1: PLAIN, 3 << 3 | 2: TEXT, 4 << 3: PLAIN}
+STRUCT: Fields = {1 << 3 | 2: {1 << 3 | 2: TEXT, 2 << 3 | 2: VALUE}}
+VALUE[5 << 3 | 2] = STRUCT
+VALUE[6 << 3 | 2] = {1 << 3 | 2: VALUE}
 _PART: Fields = {
     1 << 3 | 2: TEXT,
+    2 << 3 | 2: PLAIN,
     3 << 3 | 2: TEXT,
-    4 << 3 | 2: _VALUE,
-    5 << 3 | 2: _STRUCT,
+    4 << 3 | 2: VALUE,
+    5 << 3 | 2: STRUCT,
     6 << 3 | 2: TEXT,
     7 << 3 | 2: TEXT,
 }
-_MESSAGE: Fields = {
+MESSAGE: Fields = {
     1 << 3 | 2: TEXT,
     2 << 3 | 2: TEXT,
     3 << 3 | 2: TEXT,
+    4 << 3: PLAIN,
     5 << 3 | 2: _PART,
-    6 << 3 | 2: _STRUCT,
+    6 << 3 | 2: STRUCT,
     7 << 3 | 2: TEXT,
     8 << 3 | 2: TEXT,
 }
-_ARTIFACT: Fields = {
+ARTIFACT: Fields = {
     1 << 3 | 2: TEXT,
     2 << 3 | 2: TEXT,
     3 << 3 | 2: TEXT,
     4 << 3 | 2: _PART,
-    5 << 3 | 2: _STRUCT,
+    5 << 3 | 2: STRUCT,
     6 << 3 | 2: TEXT,
 }
-_ID, _CONTEXT, _STATUS, _ARTIFACTS, _HISTORY, _METADATA = (number << 3 | 2 for number in range(1, 7))
-_STATE = 1 << 3
+ID, CONTEXT, STATUS, ARTIFACTS, HISTORY, METADATA = (number << 3 | 2 for number in range(1, 7))
+STATE = 1 << 3
 
 
-@dataclass(frozen=True, slots=True)
-class TaskPayload:
+class TaskPayload(NamedTuple):
     """What is told of a Task.
 
     state : the enum's number. has_timestamp, seconds, nanos : of the status. messages, artifacts : how many there are.
@@ -66,8 +66,7 @@ class TaskPayload:
     strangers: int
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigPayload:
+class ConfigPayload(NamedTuple):
     """The fields of a TaskPushNotificationConfig. token, scheme and credentials are secrets: they go nowhere from here."""
 
     tenant: str
@@ -108,20 +107,20 @@ def read_task(data: bytes) -> TaskPayload:
                 raise WireError("a value reaches beyond its message")
         else:
             start, at = length(data, at, end)
-        if mark == _ID:
+        if mark == ID:
             identity = text(data, start, at)
-        elif mark == _CONTEXT:
+        elif mark == CONTEXT:
             context = text(data, start, at)
-        elif mark == _HISTORY:
+        elif mark == HISTORY:
             found = ["", "", ""]
-            check(data, start, at, _MESSAGE, 1, found)
+            check(data, start, at, MESSAGE, 1, found)
             messages.append((found[0], found[1], found[2]))
-        elif mark == _ARTIFACTS:
+        elif mark == ARTIFACTS:
             found = ["", "", ""]
-            check(data, start, at, _ARTIFACT, 1, found)
+            check(data, start, at, ARTIFACT, 1, found)
             artifacts.append(found[0])
-        elif mark == _METADATA:
-            check(data, start, at, _STRUCT, 1)
+        elif mark == METADATA:
+            check(data, start, at, STRUCT, 1)
         else:
             state, stamped, seconds, nanos = _status(data, start, at, state, stamped, seconds, nanos, said)
     named = [message[0] for message in messages if message[0]]
@@ -177,7 +176,7 @@ def read_config(data: bytes) -> ConfigPayload:
     return ConfigPayload(*found, *secret)
 
 
-_TASK_TAGS = frozenset({_ID, _CONTEXT, _STATUS, _ARTIFACTS, _HISTORY, _METADATA})
+_TASK_TAGS = frozenset({ID, CONTEXT, STATUS, ARTIFACTS, HISTORY, METADATA})
 
 
 def _status(
@@ -188,13 +187,13 @@ def _status(
         at += 1
         if mark >= 0x80:
             mark, at = tag(data, at - 1, end)
-        if mark == _STATE:
+        if mark == STATE:
             state, at = varint(data, at, end)
             state = _signed(state, 32)
-        elif mark == _CONTEXT:
+        elif mark == CONTEXT:
             start, at = length(data, at, end)
-            check(data, start, at, _MESSAGE, 2, said)
-        elif mark == _STATUS:
+            check(data, start, at, MESSAGE, 2, said)
+        elif mark == STATUS:
             start, at = length(data, at, end)
             stamped = True
             seconds, nanos = _moment(data, start, at, seconds, nanos)

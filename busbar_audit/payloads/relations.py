@@ -1,145 +1,77 @@
 """The relations ``source.task_payloads`` and ``source.config_payloads``: what the payloads of loaded rows say.
 
-No URL, token or credential goes in; equal secrets are told by a keyed digest whose key is of this process and nowhere else.
+A small store is read payload by payload, a large one by column (`fast`); both tell the same.
 """
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
-from busbar_audit.payloads.a2a import WireError, read_config, read_task
-from busbar_audit.payloads.urls import describe
+from busbar_audit.payloads.batch import Batch
+from busbar_audit.payloads.lines import CONFIG_COLUMNS, TASK_COLUMNS, Line, config_line, task_line
+
+__all__ = ["CONFIG_COLUMNS", "TASK_COLUMNS", "Line", "batches", "config_lines", "task_lines"]
 
 _BATCH = 5_000
-_TEXT, _NUMBER, _TRUTH = "VARCHAR", "BIGINT", "BOOLEAN"
-_HEAD = (("_row", _NUMBER), ("bytes", _NUMBER), ("ok", _TRUTH), ("reason", _TEXT))
-TASK_COLUMNS = (
-    *_HEAD,
-    ("payload_id", _TEXT),
-    ("payload_context_id", _TEXT),
-    ("payload_state", _NUMBER),
-    ("payload_has_timestamp", _TRUTH),
-    ("payload_seconds", _NUMBER),
-    ("payload_nanos", _NUMBER),
-    ("messages", _NUMBER),
-    ("artifacts", _NUMBER),
-    ("repeated_messages", _NUMBER),
-    ("repeated_artifacts", _NUMBER),
-    ("strangers", _NUMBER),
-)
-CONFIG_COLUMNS = (
-    *_HEAD,
-    ("old_numbering", _TRUTH),
-    ("payload_task_id", _TEXT),
-    ("payload_config_id", _TEXT),
-    ("url_differs", _TRUTH),
-    ("tenant_key", _NUMBER),
-    ("token", _TRUTH),
-    ("credentials", _TRUTH),
-    ("auth_scheme", _TEXT),
-    ("secret_key", _NUMBER),
-    ("scheme", _TEXT),
-    ("host", _TEXT),
-    ("reach", _TEXT),
-    ("userinfo", _TRUTH),
-    ("secret_query", _TRUTH),
-)
-_KNOWN_SCHEMES = frozenset({"basic", "bearer", "digest", "apikey", "hmac"})
-_NOTHING = "there is no payload"
-
-Line = tuple[Any, ...]
+# Of fewer rows the fast reader brings less than importing numpy costs.
+_MANY = 2_000
+# Of payloads wider than this fewer rows are taken at a time.
+_AT_ONCE = 32 << 20
 
 
-def task_lines(con: Any) -> Iterator[Line]:
+def task_lines(con: Any) -> Iterator[Line | Batch]:
     """Rows of ``source.task_payloads`` in the columns of `TASK_COLUMNS`, from ``raw.a2a_tasks`` of a DuckDB connection."""
-    for row, data in batches(con, "SELECT _row, task_proto FROM {}.raw.a2a_tasks"):
-        yield _task_line(row, data)
+    table, columns = "a2a_tasks", "_row, task_proto"
+    count, most = _extent(con, table, "task_proto")
+    if count >= _MANY:
+        # Imported here: it costs a tenth of a second that a small store need not pay.
+        from busbar_audit.payloads import fast
+
+        yield from fast.tasks(con, _query(con, table, columns), most)
+    else:
+        for rows in batches(con, f"SELECT {columns} FROM {{}}.raw.{table}", most):  # noqa: S608 - names of ours
+            yield from (task_line(*row) for row in rows)
 
 
-def config_lines(con: Any) -> Iterator[Line]:
+def config_lines(con: Any) -> Iterator[Line | Batch]:
     """Rows of ``source.config_payloads`` in the columns of `CONFIG_COLUMNS`."""
     key = secrets.token_bytes(16)
-    query = "SELECT _row, config_proto, task_id, config_id, url FROM {}.raw.a2a_push_notification_configs"
-    for row, data, task_id, config_id, url in batches(con, query):
-        yield _config_line(key, row, data, task_id, config_id, url)
+    table, columns = "a2a_push_notification_configs", "_row, config_proto, task_id, config_id, url"
+    count, most = _extent(con, table, "config_proto")
+    if count >= _MANY:
+        from busbar_audit.payloads import fast
+
+        yield from fast.configs(con, _query(con, table, columns), most, key)
+    else:
+        line = partial(config_line, key)
+        for rows in batches(con, f"SELECT {columns} FROM {{}}.raw.{table}", most):  # noqa: S608 - names of ours
+            yield from (line(*row) for row in rows)
 
 
-def batches(con: Any, query: str) -> Iterator[Line]:
-    """Rows of a query over loaded tables, some thousand of them in memory at a time; ``{}`` in it is the database."""
+def batches(con: Any, query: str, most: int = _BATCH) -> Iterator[list[Line]]:
+    """Rows of a query over loaded tables, so many of them in memory at a time; ``{}`` in it is the database."""
     # A second connection reads while the first one writes: a batch at a time is in memory, however many rows there are.
-    ((database,),) = con.execute("SELECT current_database()").fetchall()
     with con.cursor() as reading:
-        reading.execute(query.format('"' + database.replace('"', '""') + '"'))
-        while rows := reading.fetchmany(_BATCH):
-            yield from rows
+        reading.execute(query.format(_database(con)))
+        while rows := reading.fetchmany(most):
+            yield rows
 
 
-def _task_line(row: int, data: bytes | None) -> Line:
-    try:
-        told = read_task(data) if data is not None else None
-    except WireError as error:
-        return row, len(data or b""), False, str(error), *[None] * 11
-    if data is None or told is None:
-        return row, None, False, _NOTHING, *[None] * 11
-    return (
-        row,
-        len(data),
-        True,
-        None,
-        told.id,
-        told.context_id,
-        told.state,
-        told.has_timestamp,
-        told.seconds,
-        told.nanos,
-        told.messages,
-        told.artifacts,
-        told.repeated_messages,
-        told.repeated_artifacts,
-        told.strangers,
-    )
+def _extent(con: Any, table: str, wide: str) -> tuple[int, int]:
+    """Rows of a table, and how many of them may be in memory at a time."""
+    ((count, widest),) = con.execute(
+        f"SELECT count(*), coalesce(max(octet_length({wide})), 0) FROM raw.{table}"  # noqa: S608 - names of ours
+    ).fetchall()
+    return int(count), max(1, min(_BATCH, _AT_ONCE // (int(widest) + 1)))
 
 
-def _config_line(key: bytes, row: int, data: bytes | None, task_id: str, config_id: str, url: str) -> Line:
-    try:
-        told = read_config(data) if data is not None else None
-    except WireError as error:
-        return row, len(data or b""), False, str(error), False, *[None] * 8, *_callback(url)
-    if data is None or told is None:
-        return row, None, False, _NOTHING, False, *[None] * 8, *_callback(url)
-    # An earlier draft had id 1, task 2 and endpoint 3: by today's numbers its endpoint stands where the task does.
-    if told.url == "" and (told.tenant, told.id, told.task_id) == (config_id, task_id, url):
-        return row, len(data), True, None, True, *[None] * 8, *_callback(url)
-    kind = told.scheme.strip().lower()
-    return (
-        row,
-        len(data),
-        True,
-        None,
-        False,
-        told.task_id,
-        told.id,
-        told.url != url,
-        _digest(key, told.tenant),
-        bool(told.token),
-        bool(told.credentials),
-        kind if kind in _KNOWN_SCHEMES or not kind else "other",
-        _digest(key, told.credentials or told.token),
-        # Delivery uses the payload's.
-        *_callback(told.url),
-    )
+def _query(con: Any, table: str, columns: str) -> str:
+    return f"SELECT {columns} FROM {_database(con)}.raw.{table}"  # noqa: S608 - names of ours
 
 
-def _callback(url: str | None) -> Line:
-    seen = describe(url or "")
-    return seen.scheme, seen.host, seen.reach, seen.userinfo, seen.secret_query
-
-
-def _digest(key: bytes, value: str) -> int | None:
-    """A number that is equal for equal values of one run, and tells nothing else."""
-    if not value:
-        return None
-    return int.from_bytes(hashlib.blake2b(value.encode(), digest_size=8, key=key).digest()) >> 1
+def _database(con: Any) -> str:
+    ((name,),) = con.execute("SELECT current_database()").fetchall()
+    return '"' + str(name).replace('"', '""') + '"'

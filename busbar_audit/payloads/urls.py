@@ -5,8 +5,8 @@ from __future__ import annotations
 import ipaddress
 import re
 import socket
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#\\]*)([^#]*)", re.DOTALL)
 _NAME = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9._-]{0,251}[A-Za-z0-9_])?\.?")
@@ -24,8 +24,7 @@ _SCHEMES = frozenset(
 _SHARED = ipaddress.ip_network("100.64.0.0/10")
 
 
-@dataclass(frozen=True, slots=True)
-class Callback:
+class Callback(NamedTuple):
     """What may be told of a URL.
 
     scheme : in lower case, "other" for an uncommon one, "" where the text is no URL.
@@ -43,6 +42,20 @@ class Callback:
 
 def describe(url: str) -> Callback:
     """Describe a URL. Nothing of its user name, path or query is in the answer."""
+    # Without a query all is told by what stands before the path, and many callbacks have that in common.
+    begin = url.find("://")
+    stop = url.find("/", begin + 3) if begin > 0 else -1
+    if stop < 0 or "?" in url or "&" in url or ";" in url:
+        return _described(url)
+    return _plain(url[: stop + 1])
+
+
+@lru_cache(maxsize=4096)
+def _plain(url: str) -> Callback:
+    return _described(url)
+
+
+def _described(url: str) -> Callback:
     found = _URL.match(url)
     if not found:
         return Callback("", "", "unreadable", userinfo=False, secret_query=False)

@@ -1,81 +1,138 @@
-"""What an operator of an A2A SDK's store acts on: would it start, what loses its cleanup, where callbacks go."""
+"""Tasks of the A2A SDKs' stores: their states, who is waited for, what is stuck, what ended and keeps callbacks."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from busbar_audit.reporting.markup import Block, number, text
-from busbar_audit.reporting.sections import absent, joined, listed
+from busbar_audit.reporting.markup import Block, moment, number, text, utc
+from busbar_audit.reporting.sections import absent, as_of, joined, listed, name_of, shortened
 
 if TYPE_CHECKING:
     from busbar_audit.reporting.session import Session
 
+FAMILIES = frozenset({"a2a", "a2a-js", "a2a-python"})
+_JAVA = 20
+# The checks over the same rows: of tasks, of ended tasks with configurations, of callbacks.
+_CODES = {
+    "a2a": ("A2A-D04", "A2A-D17", "A2A-S01"),
+    "a2a-java": ("A2A-K05", "A2A-K04", "A2A-K14"),
+    "a2a-js": ("A2A-J11", "A2A-J04", "A2A-J14"),
+    "a2a-python": ("A2A-P11", "A2A-P04", "A2A-P14"),
+}
+_DAY = 86400
 
-def overview(session: Session, limit: int) -> Block:
-    """Start-up rules, provenance of push configurations, and callbacks by host; counts only, nothing secret."""
-    return joined([_startup(session), _provenance(session), _callbacks(session, limit)])
+
+def is_a2a(session: Session) -> bool:
+    """Whether the run is about a store of an A2A SDK."""
+    return session.document["store"]["family"] in FAMILIES
 
 
-def _startup(session: Session) -> Block:
-    if missing := absent(session, "start-up rules", "A2A-G09", "audit.startup_rules"):
+def codes(session: Session) -> tuple[str, str, str]:
+    """Codes of the checks over tasks, over configurations with their tasks, and over callbacks."""
+    store = session.document["store"]
+    return _CODES["a2a-java" if store["generation"] == _JAVA else store["family"]]
+
+
+def tasks(session: Session, limit: int) -> Block:
+    """Tasks by state, those that wait for a person, stuck work, and ended tasks that still have push configurations."""
+    if missing := absent(session, "tasks", codes(session)[0], "audit.tasks"):
         return missing
-    query = session.figure("a2a_startup")
-    found = session.rows(query)
-    said = [(r["rule"], r["about"], "holds" if r["holds"] else "does not hold") for r in found]
-    return listed(
-        "Rules by which the newest SDK accepts a store when it starts",
-        ("rule", "what it asks", "here"),
-        [[text(cell) for cell in row] for row in said],
-        said,
-        query,
-        {},
-        means="If one does not hold, a process of the newest generation refuses the store at its start.",
-        do="Rehearse the migration on a copy; the findings name what is missing.",
-        empty="No rule could be tried.",
-        bad=[not r["holds"] for r in found],
+    clock = as_of(session)
+    return joined(
+        [
+            _states(session, clock),
+            _waiting(session, clock, limit),
+            _stuck(session, clock, limit),
+            _ended(session, clock),
+        ]
     )
 
 
-def _provenance(session: Session) -> Block:
-    if missing := absent(session, "push configurations", "A2A-D02", "audit.config_tasks"):
-        return missing
-    query = session.figure("a2a_provenance")
-    tasks = {True: "here", False: "not here"}
-    rows = [
-        (r["provenance"], tasks.get(r["has_task"], "not told"), number(r["configurations"]), number(r["tasks"]))
-        for r in session.rows(query)
-    ]
+def _states(session: Session, clock: int) -> Block:
+    query, values = session.figure("tasks_by_state"), {"as_of": clock}
+    found = session.rows(query, values)
+    columns = ("state", "tasks", "under 1 hour", "under 1 day", "under 7 days", "older", "oldest, UTC", "newest, UTC")
+    counts = ("tasks", "hour", "day", "week", "older")
     return listed(
-        "Push configurations by provenance",
-        ("provenance", "task", "configurations", "tasks"),
-        [[text(a), text(b), c, d] for a, b, c, d in rows],
-        rows,
+        "Tasks by state, and by the time since their last change",
+        columns,
+        [[text(r["state"]), *(number(r[c]) for c in counts), moment(r["oldest"]), moment(r["newest"])] for r in found],
+        [[r["state"], *(r[c] for c in counts), utc(r["oldest"]), utc(r["newest"])] for r in found],
         query,
-        {},
-        means="Only local ones are removed with their task; a migration leaves those that were there before as they are.",
-        do="Decide which of the others belong to tasks of this store before you adopt any.",
-        empty="No push configuration is stored.",
-        numeric=("configurations", "tasks"),
+        values,
+        means="What the agents have on their hands, and what is left of ended work: no SDK removes tasks by itself.",
+        do="Look at the lists below; remove ended tasks by a schedule of your own.",
+        empty="No task is stored.",
+        numeric=columns[1:6],
     )
 
 
-def _callbacks(session: Session, limit: int) -> Block:
-    if missing := absent(session, "callbacks", "A2A-S01", "audit.push_configs"):
-        return missing
-    query = session.figure("a2a_callbacks")
-    found = session.rows(query)
-    names, counts = ("scheme", "host", "reach"), ("configurations", "tasks", "tokens", "credentials", "user_names")
-    shown = found[:limit]
+def _waiting(session: Session, clock: int, limit: int) -> Block:
+    query, values = session.figure("tasks_waiting"), {"limit": limit}
+    found = session.rows(query, values)
+    waits = {"input-required": "an answer", "auth-required": "a permission"}
+    total = found[0]["total"] if found else 0
     return listed(
-        "Callbacks by host",
-        (*names, *counts),
-        [[*(text(r[n] or "") for n in names), *(number(r[c]) for c in counts)] for r in shown],
-        [[*(r[n] or "" for n in names), *(r[c] for c in counts)] for r in shown],
+        f"Interrupted tasks, which wait for a person: {total:,}",
+        ("task", "waits for", "since, UTC", "days"),
+        [
+            [name_of(r["task_id"]), waits[r["state"]], moment(r["updated_at"]), _days(r["updated_at"], clock)]
+            for r in found
+        ],
+        [
+            [shortened(r["task_id"]), waits[r["state"]], utc(r["updated_at"]), _days(r["updated_at"], clock)]
+            for r in found
+        ],
         query,
-        {},
-        means="Where results of tasks are sent, and how many carry a secret that is stored in clear.",
-        do="Look at hosts you do not know, at plain http, and at private addresses.",
-        empty="No callback is stored.",
-        total=len(found),
-        numeric=counts,
+        values,
+        means="Somebody has to answer or to sign in; the agent does nothing until then.",
+        do="Tell whoever started them; cancel what nobody needs any more.",
+        empty="No task waits for a person.",
+        total=total,
+        numeric=("days",),
     )
+
+
+def _stuck(session: Session, clock: int, limit: int) -> Block:
+    query, values = session.figure("a2a_stuck"), {"as_of": clock, "limit": limit}
+    found = session.rows(query, values)
+    total = found[0]["total"] if found else 0
+    return listed(
+        f"Work of which nothing was heard for more than seven days: {total:,}",
+        ("task", "state", "silent since, UTC", "days"),
+        [[name_of(r["task_id"]), text(r["state"]), moment(r["since"]), _days(r["since"], clock)] for r in found],
+        [[shortened(r["task_id"]), r["state"], utc(r["since"]), _days(r["since"], clock)] for r in found],
+        query,
+        values,
+        means="The agent was lost, or what it tells is no longer written.",
+        do="Ask the agent; cancel what it does not know.",
+        empty="No task at work was silent for more than seven days.",
+        total=total,
+        numeric=("days",),
+        bad=[True] * len(found),
+    )
+
+
+def _ended(session: Session, clock: int) -> Block:
+    if missing := absent(session, "ended tasks with push configurations", codes(session)[1], "audit.config_tasks"):
+        return missing
+    query, values = session.figure("a2a_ended"), {"as_of": clock}
+    found = session.rows(query, values)
+    columns = ("state", "tasks", "configurations", "under 1 day", "under 7 days", "older")
+    counts = ("tasks", "configurations", "day", "week", "older")
+    return listed(
+        "Ended tasks that still have push configurations",
+        columns,
+        [[text(r["state"]), *(number(r[c]) for c in counts)] for r in found],
+        [[r["state"], *(r[c] for c in counts)] for r in found],
+        query,
+        values,
+        means="Callbacks and their secrets are kept after their use; no SDK removes them when a task ends.",
+        do="Sweep the configurations of ended tasks regularly.",
+        empty="No ended task has a push configuration.",
+        numeric=columns[1:],
+    )
+
+
+def _days(since: Any, clock: int) -> str:
+    return "" if since is None else f"{max(clock - int(since), 0) // _DAY:,}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import sys
@@ -60,6 +61,16 @@ def find(names: Sequence[str | os.PathLike[str]] | None) -> list[Path]:
     if len(set(stems)) < len(stems):
         raise UsageError(f"Notebooks {', '.join(stems)}.", "Expected each name once: pages are named after them.")
     return found
+
+
+def fitting(paths: Sequence[Path], family: str) -> list[Path]:
+    """Those that are about stores of a family: a notebook may name some in its metadata, and is about all if it does not."""
+
+    def named(path: Path) -> Sequence[str]:
+        told: Sequence[str] = json.loads(path.read_bytes())["metadata"].get("busbar_audit", {}).get("families", ())
+        return told
+
+    return [path for path in paths if not named(path) or family in named(path)]
 
 
 @dataclass(frozen=True)

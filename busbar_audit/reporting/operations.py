@@ -30,8 +30,8 @@ def _since(seconds: Any, clock: int) -> str:
 
 def tasks(session: Session, limit: int) -> Block:
     """Tasks by state and age; those that wait for a person; work that nobody goes on with."""
-    if session.document["store"]["family"] == "a2a":
-        return a2a.overview(session, limit)
+    if a2a.is_a2a(session):
+        return a2a.tasks(session, limit)
     if missing := absent(session, "tasks", "BUS-T14", "audit.tasks"):
         return missing
     clock = as_of(session)

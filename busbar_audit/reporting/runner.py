@@ -122,12 +122,14 @@ def report(
                     document = result.as_dict()
                     given = {**_own_parameters(store, document, as_of, policy, before), **(parameters or {})}
                     ran: list[books.NotebookRun] = []
-                    if paths:
-                        say(f"running {len(paths)} notebook(s)")
+                    # Asked for by name, a notebook runs whatever it is about.
+                    chosen = paths if notebooks is not None else books.fitting(paths, store.family)
+                    if chosen:
+                        say(f"running {len(chosen)} notebook(s)")
                         prepare(result, document)
                         warm.result()
                         ran = books.run(
-                            paths, store.directory, given, start_timeout=start_timeout, cell_timeout=cell_timeout
+                            chosen, store.directory, given, start_timeout=start_timeout, cell_timeout=cell_timeout
                         )
                     stores.append(Audited(document, ran, folder))
             say("writing the report")

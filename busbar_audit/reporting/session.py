@@ -17,7 +17,16 @@ from busbar_audit import queries
 from busbar_audit.errors import ReportError, UsageError
 from busbar_audit.findings import at_least
 from busbar_audit.queries import SEVERITIES, Query
-from busbar_audit.reporting import accounts, chainviews, imports, operations, panels, writepath
+from busbar_audit.reporting import (
+    accounts,
+    chainviews,
+    divergence,
+    imports,
+    operations,
+    panels,
+    push_configs,
+    writepath,
+)
 from busbar_audit.reporting.markup import Block, nothing, style, text
 
 if TYPE_CHECKING:
@@ -207,6 +216,22 @@ class Session:
         """Tasks by state and age, those that wait for a person, and stuck work."""
         return operations.tasks(self, limit)
 
+    def startup(self) -> Block:
+        """Whether the newest A2A SDK would accept the store when it starts, and what it does not look at."""
+        return push_configs.startup(self)
+
+    def provenance(self) -> Block:
+        """Push configurations by provenance, and those that lose their automatic cleanup."""
+        return push_configs.provenance(self)
+
+    def orphans(self) -> Block:
+        """Push configurations without their task, by likely cause."""
+        return push_configs.orphans(self)
+
+    def callbacks(self, limit: int = 50) -> Block:
+        """Callbacks by scheme and host; counts only, no secret."""
+        return push_configs.callbacks(self, limit)
+
     def approvals(self, limit: int = 20) -> Block:
         """Approvals on record, and the calls that waited for one."""
         return operations.approvals(self, limit)
@@ -222,6 +247,22 @@ class Session:
     def usage(self, limit: int = 10) -> Block:
         """The last windows of usage, and who used most."""
         return accounts.usage(self, limit)
+
+    def readers(self) -> Block:
+        """Sessions by how the Session view and the pages have them."""
+        return divergence.readers(self)
+
+    def differences(self) -> Block:
+        """Differences of the two readers by class: what a user would see, and whether it is legal."""
+        return divergence.classes(self)
+
+    def first_difference(self, limit: int = 8) -> Block:
+        """Rows around the first difference of each session, both versions side by side."""
+        return divergence.first_difference(self, limit)
+
+    def refused_sessions(self, limit: int = 20) -> Block:
+        """Sessions that the Session view does not open, and why."""
+        return divergence.refused(self, limit)
 
     def import_account(self, limit: int = 30) -> Block:
         """Where every legacy row went: as a picture, by kind, by rule, and session by session."""

@@ -23,6 +23,7 @@ class About:
     rows : table name to number of rows. unreadable : tables this role may not read, with the reason.
     bytes : size of each table on the server, where it is told.
     facts : what the family reads beside tables, for schema ``source``.
+    renamed : the family's name of a table to the name it has here, where the two differ.
     """
 
     family: Family
@@ -34,6 +35,7 @@ class About:
     unreadable: Mapping[str, str]
     bytes: Mapping[str, int]
     facts: Mapping[str, Facts] = field(default_factory=dict)
+    renamed: Mapping[str, str] = field(default_factory=dict)
 
 
 class Source(Protocol):

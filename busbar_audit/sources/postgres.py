@@ -15,7 +15,7 @@ from busbar_audit.snapshot.integrity import ForeignKeyViolation
 from busbar_audit.snapshot.postgres import PostgresSnapshot, open_postgres
 from busbar_audit.sources import arrays
 from busbar_audit.sources.base import About
-from busbar_audit.stores import a2a, a2a_python, busbar_pg, pg_catalog
+from busbar_audit.stores import a2a, a2a_js, a2a_python, busbar_pg, pg_catalog
 from busbar_audit.stores.family import Family
 from busbar_audit.stores.probes import Probe
 from busbar_audit.stores.shapes import Difference, Shape, TableShape
@@ -25,7 +25,7 @@ from busbar_audit.warehouse import BATCH_BYTES, Loaded, SourceColumn, SourceTabl
 if TYPE_CHECKING:
     from busbar_audit.sources.pg_arrow import Joined
 
-FAMILIES = (busbar_pg.FAMILY, a2a.FAMILY, a2a_python.FAMILY)
+FAMILIES = (busbar_pg.FAMILY, a2a.FAMILY, a2a_js.FAMILY, a2a_python.FAMILY)
 _NAMES = " or ".join(family.name for family in FAMILIES)
 _LARGEST = 65536
 # Of so many bytes on the server, a second connection brings more than it costs.
@@ -49,12 +49,12 @@ def find_schemas(conninfo: str, family: str | None = None) -> list[tuple[str, st
 
 
 def _stores(snapshot: PostgresSnapshot, family: str | None) -> list[tuple[str, Family]]:
-    names = frozenset().union(*(each.tables for each in FAMILIES))
+    names, telling = (frozenset().union(*sets) for sets in zip(*((f.tables, f.telling) for f in FAMILIES), strict=True))
     return [
         (schema, each)
-        for schema, tables in pg_catalog.schemas(snapshot.rows, names).items()
+        for schema, tables in pg_catalog.schemas(snapshot.rows, names, telling).items()
         for each in FAMILIES
-        if family in (None, each.name) and each.recognise(tables)
+        if family in (None, each.name) and each.recognise(each.own(tables))
     ]
 
 
@@ -71,6 +71,8 @@ class PostgresSource:
     def __init__(self, conninfo: str, label: str, schema: str | None, family: str | None = None) -> None:
         self.snapshot: PostgresSnapshot = open_postgres(conninfo)
         try:
+            # Names of tables that differ from the family's: all that is asked of the server uses them.
+            self._there: Mapping[str, str] = {}
             self.schema, found = self._store(label, schema, family)
             self.about = self._recognise(found)
         except BaseException:
@@ -97,7 +99,7 @@ class PostgresSource:
         loaded = warehouse.load_batches(
             SourceTable(table, columns), self.about.rows[table], self._batches(shape, columns)
         )
-        self.snapshot.require_unmoved(self.schema, table)
+        self.snapshot.require_unmoved(self.schema, self._there.get(table, table))
         return loaded
 
     def texts(self, table: str) -> Iterator[dict[str, str | bytes | None]]:
@@ -112,7 +114,7 @@ class PostgresSource:
         for rows in self.snapshot.fetched(query, self._batch_rows(shape, _columns(shape)), self._reading(table)):
             for row in rows:
                 yield dict(zip(names, row, strict=True))
-        self.snapshot.require_unmoved(self.schema, table)
+        self.snapshot.require_unmoved(self.schema, self._there.get(table, table))
 
     def finish(self) -> None:
         """End the transaction; nothing is asked of the server afterwards."""
@@ -198,8 +200,13 @@ class PostgresSource:
 
     def _recognise(self, family: Family) -> About:
         ask, schema = self.snapshot.rows, self.schema
-        found = pg_catalog.read(ask, schema, family.tables)
-        rights = pg_catalog.rights(ask, schema, found.tables, self.snapshot.role)
+        tables = pg_catalog.schemas(ask, family.tables, family.telling).get(schema, {})
+        self._there = family.renamed(tables)
+        names = {self._there.get(name, name): name for name in family.tables}
+        found = _renamed(pg_catalog.read(ask, schema, names), names)
+        rights = {
+            names[there]: right for there, right in pg_catalog.rights(ask, schema, names, self.snapshot.role).items()
+        }
         unreadable = {name: right.lacking for name, right in rights.items() if right.lacking}
         readable = replace(found, tables={name: t for name, t in found.tables.items() if name not in unreadable})
         generation = family.generation(found, family.stamp(ask, readable, schema))
@@ -214,10 +221,11 @@ class PostgresSource:
             unreadable,
             {name: right.bytes for name, right in rights.items()},
             family.facts(ask, readable, schema),
+            self._there,
         )
 
     def _named(self, table: str) -> sql.Identifier:
-        return sql.Identifier(self.schema, table)
+        return sql.Identifier(self.schema, self._there.get(table, table))
 
     def _count(self, table: str) -> int:
         ((count,),) = self.snapshot.rows(sql.SQL("SELECT count(*) FROM {}").format(self._named(table)))
@@ -259,6 +267,14 @@ class PostgresSource:
         )
         ((widest,),) = self.snapshot.rows(query)
         return max(1, min(_LARGEST, BATCH_BYTES // (int(widest) + 64)))
+
+
+def _renamed(found: Shape, names: Mapping[str, str]) -> Shape:
+    """The shape with its tables under the family's names."""
+    tables = {names[name]: replace(table, name=names[name]) for name, table in found.tables.items()}
+    indexes = {name: replace(index, table=names[index.table]) for name, index in found.indexes.items()}
+    triggers = {name: replace(trigger, table=names[trigger.table]) for name, trigger in found.triggers.items()}
+    return replace(found, tables=tables, indexes=indexes, triggers=triggers)
 
 
 def _unlogged(expected: Shape, rights: Mapping[str, pg_catalog.Rights]) -> Iterator[Difference]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Mapping
 from contextlib import closing, suppress
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -15,13 +16,13 @@ from busbar_audit.snapshot.connect import primary_code
 from busbar_audit.snapshot.integrity import ForeignKeyViolation, foreign_key_violations, integrity_check
 from busbar_audit.snapshot.sqlite import Snapshot, take_snapshot
 from busbar_audit.sources.base import About
-from busbar_audit.stores import a2a_python, busbar, maka
+from busbar_audit.stores import a2a_js, a2a_python, busbar, maka
 from busbar_audit.stores.probes import Probe, probe
-from busbar_audit.stores.shapes import TableShape, read
+from busbar_audit.stores.shapes import Shape, TableShape, read
 from busbar_audit.text import printable
 from busbar_audit.warehouse import Loaded, SourceColumn, SourceTable, Warehouse, quoted
 
-FAMILIES = (busbar.FAMILY, maka.FAMILY, a2a_python.SQLITE)
+FAMILIES = (busbar.FAMILY, maka.FAMILY, a2a_js.SQLITE, a2a_python.SQLITE)
 _NAMES = " or ".join(family.name for family in FAMILIES)
 _KINDS = {"INTEGER": "integer", "INT": "integer", "TEXT": "text", "BLOB": "blob", "REAL": "real"}
 
@@ -106,7 +107,8 @@ class SqliteSource:
             kind = _KINDS.get(shape.type.upper(), "text")
             columns.append(SourceColumn(column.name, kind, not (shape.notnull or shape.pk_position)))
         key = tuple(column.name for column in sorted(there.columns, key=lambda c: c.pk_position) if column.pk_position)
-        return SourceTable(name, tuple(columns), key if there.without_rowid else ())
+        place = self.about.renamed.get(name, "")
+        return SourceTable(name, tuple(columns), key if there.without_rowid else (), place)
 
     def _known_shape(self, name: str) -> TableShape | None:
         """The table's shape in its generation, or in the newest that had it."""
@@ -123,7 +125,7 @@ def _about(copy: Path, label: str, wanted: str | None) -> About:
         with closing(sqlite3.connect(f"{copy.absolute().as_uri()}?mode=ro", uri=True)) as con:
             found = read(con)
             there = {name: {column.name for column in table.columns} for name, table in found.tables.items()}
-            families = [each for each in FAMILIES if each.recognise(there)]
+            families = [each for each in FAMILIES if each.recognise(each.own(there))]
             family = next((each for each in families if wanted in (None, each.name)), None)
             if family is None:
                 raise UnknownFamily(
@@ -131,6 +133,9 @@ def _about(copy: Path, label: str, wanted: str | None) -> About:
                     f"Expected the tables and columns of a {wanted or _NAMES} store; names alone are not enough.",
                     "If this is such a store, its schema is not one known here: nothing was checked.",
                 )
+
+            renamed = family.renamed(there)
+            found = _renamed(found, renamed)
 
             def ask(query: Any, *values: Any) -> list[tuple[Any, ...]]:
                 return con.execute(query, values).fetchall()
@@ -143,10 +148,14 @@ def _about(copy: Path, label: str, wanted: str | None) -> About:
                 found,
                 expected,
                 family.differences(expected, found) if expected else (),
-                {name: 0 if table.virtual else _rows(con, name) for name, table in found.tables.items()},
+                {
+                    name: 0 if table.virtual else _rows(con, renamed.get(name, name))
+                    for name, table in found.tables.items()
+                },
                 {},
                 {},
                 family.facts(ask, found, ""),
+                renamed,
             )
     except sqlite3.DatabaseError as error:
         raise NotADatabase(
@@ -154,6 +163,19 @@ def _about(copy: Path, label: str, wanted: str | None) -> About:
             "Expected a readable SQLite database.",
             "The file is damaged, encrypted or cut short. Nothing was checked; restore it from a backup.",
         ) from error
+
+
+def _renamed(found: Shape, renamed: Mapping[str, str]) -> Shape:
+    """The shape with its tables under the family's names; one that has such a name and is another goes without."""
+    if not renamed:
+        return found
+    here = {there: name for name, there in renamed.items()}
+    tables = {
+        here.get(name, name): replace(table, name=here.get(name, name))
+        for name, table in found.tables.items()
+        if name in here or name not in renamed
+    }
+    return replace(found, tables=tables)
 
 
 def _rows(con: sqlite3.Connection, table: str) -> int:

@@ -1,6 +1,6 @@
 """The families of stores: how each is recognised, its generations, its shapes."""
 
-NAMES = ("a2a", "a2a-python", "busbar", "maka")
+NAMES = ("a2a", "a2a-js", "a2a-python", "busbar", "maka")
 JAVA = 20
 _PYTHON = {1: "before owners", 2: "6419d2d130f6", 3: "38ce57e08137", 4: "b5e3d1c8a2f7", 99: "a newer revision"}
 

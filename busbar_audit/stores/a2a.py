@@ -1,7 +1,7 @@
 """The A2A C++ SDK's stores on PostgreSQL: how they are recognised, their generations, what is read beside their tables.
 
 The Java SDK's tables have the same names. They are recognised by their columns, so that nobody migrates them by mistake,
-and not audited.
+and have checks of their own.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from typing import Any
 
 from psycopg import sql
 
+from busbar_audit.payloads import a2a_json
 from busbar_audit.payloads import relations as payloads
 from busbar_audit.stores import JAVA, a2a_bodies, a2a_catalog, a2a_shapes
 from busbar_audit.stores.a2a_shapes import CONFIG_SEQUENCE, CONFIGS, TASK_SEQUENCE, TASKS
 from busbar_audit.stores.family import Ask, Derived, Facts, Family, Generation, Tables
-from busbar_audit.stores.shapes import Difference, Shape, TableShape
+from busbar_audit.stores.shapes import ColumnShape, Difference, Shape, TableShape
 from busbar_audit.stores.shapes import differences as compared
 
 NAME = "a2a"
@@ -42,6 +43,9 @@ _FITTING = {
     ("foreign-key era or later", "foreign-key era"),
     ("foreign-key era or later", "v1 or later"),
 }
+
+# What every version of the Java SDK's stores has; others came later (finalized_at, protocol_version, created_at).
+_JAVA_COLUMNS = {TASKS: "task_id task_data", CONFIGS: "task_id config_id task_data"}
 
 _MARKS = """
 SELECT p.proname, p.prosrc, d.description FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
@@ -94,12 +98,12 @@ def stamp(ask: Ask, found: Shape, schema: str) -> int | None:
 def generation(found: Shape, stamp: int | None) -> Generation:
     """Tell the generation from the markers and from the shape; numbers are those of `a2a_shapes`.
 
-    ``taken`` is None for a marker newer than known, and for the Java SDK's tables.
+    ``taken`` is None for a marker newer than known.
     """
     tasks, configs = _names(found, TASKS), _names(found, CONFIGS)
     said = stamp or 0
     if _is_java(tasks, configs):
-        return Generation(said, JAVA, None)
+        return Generation(said, JAVA, JAVA)
     if "local_postgres_task" in configs or said:
         # A trigger that only a later generation has says so, whatever the markers say.
         for trigger, number in (
@@ -124,6 +128,8 @@ def differences(wanted: Shape, found: Shape) -> tuple[Difference, ...]:
     The order of columns is no difference: a migration appends. A push-only store may lack the table of tasks.
     """
     due = dict(wanted.tables)
+    if _is_java(_names(found, TASKS), _names(found, CONFIGS)):
+        return tuple(_java_differences(wanted, found))
     if not found.triggers.keys() & set(a2a_bodies.TRIGGERS) and TASKS not in found.tables:
         del due[TASKS]
     plain = Shape({name: _ordered(table) for name, table in due.items()}, {}, {})
@@ -149,6 +155,25 @@ def facts(ask: Ask, readable: Shape, schema: str) -> Mapping[str, Facts]:
         [_classes(told["column_defaults"])],
     )
     return told
+
+
+def expected(number: int) -> Shape:
+    """The shape of a generation; of the Java SDK's tables, which its persistence provider makes, the names of columns."""
+    if number != JAVA:
+        return a2a_shapes.expected(number)
+    tables = {
+        name: TableShape(name, False, False, tuple(ColumnShape(c, "text", False, None, 0) for c in columns.split()))
+        for name, columns in _JAVA_COLUMNS.items()
+    }
+    return Shape(tables, {}, {})
+
+
+def _java_differences(wanted: Shape, found: Shape) -> Iterator[Difference]:
+    for name, table in wanted.tables.items():
+        there = _names(found, name)
+        for column in table.columns:
+            if there and column.name not in there:
+                yield Difference("table-differs", name, column.name, f"column {column.name} is missing")
 
 
 def _sequences(ask: Ask, schema: str) -> Iterator[tuple[Any, ...]]:
@@ -204,9 +229,7 @@ def _ordered(table: TableShape) -> TableShape:
     return replace(table, columns=tuple(sorted(table.columns, key=lambda column: column.name)))
 
 
-def _derived(
-    table: str, columns: tuple[tuple[str, str], ...], lines: Callable[[Any], Iterator[tuple[Any, ...]]]
-) -> Derived:
+def _derived(table: str, columns: tuple[tuple[str, str], ...], lines: Callable[[Any], Iterator[Any]]) -> Derived:
     return Derived(frozenset({table}), lambda con: Facts(columns, lines(con)))
 
 
@@ -220,7 +243,7 @@ FAMILY = Family(
     recognise,
     stamp,
     generation,
-    a2a_shapes.expected,
+    expected,
     differences,
     damaged="",
     always=("A2A-G02",),
@@ -230,6 +253,8 @@ FAMILY = Family(
     derived={
         "task_payloads": _derived(TASKS, payloads.TASK_COLUMNS, payloads.task_lines),
         "config_payloads": _derived(CONFIGS, payloads.CONFIG_COLUMNS, payloads.config_lines),
+        "java_tasks": _derived(TASKS, a2a_json.JAVA_TASK_COLUMNS, a2a_json.java_tasks),
+        "java_configs": _derived(CONFIGS, a2a_json.CONFIG_COLUMNS, a2a_json.java_configs),
     },
     facts=facts,
 )

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from busbar_audit.payloads import a2a_python as payloads
+from busbar_audit.payloads import a2a_json as payloads
+from busbar_audit.stores import a2a_names
 from busbar_audit.stores.family import Ask, Derived, Facts, Family, Generation, Tables
 from busbar_audit.stores.shapes import ColumnShape, Difference, Shape, TableShape
 
@@ -44,16 +45,19 @@ _TYPES = {
 }
 
 
+# The JavaScript SDK's tables of the same names have tenants.
+_TENANT = frozenset({"tenant"})
+KINDS = {
+    TASKS: (frozenset({"id", "context_id", "kind", "status", "history"}), _TENANT),
+    CONFIGS: (frozenset({"task_id", "config_id", "config_data"}), _TENANT),
+}
+
+
 def recognise(tables: Tables) -> bool:
-    """Whether tables with these columns are those of the Python SDK; the JavaScript SDK's of the same names have tenants."""
-    tasks, configs = tables.get(TASKS, set()), tables.get(CONFIGS, set())
-    if "tenant" in tasks | configs:
+    """Whether tables with these columns are those of the Python SDK."""
+    if any("tenant" in tables.get(name, set()) for name in KINDS):
         return False
-    return (
-        {"id", "context_id", "kind", "status", "history"} <= tasks
-        or {"task_id", "config_id", "config_data"} <= configs
-        or "version_num" in tables.get(STAMP, set())
-    )
+    return "version_num" in tables.get(STAMP, set()) or any(a2a_names.alike(tables, KINDS).values())
 
 
 def stamp(ask: Ask, found: Shape, schema: str) -> int | None:
@@ -139,12 +143,17 @@ FAMILY = Family(
     damaged="",
     always=(),
     tables=frozenset(_COLUMNS),
+    telling=frozenset({"config_data", "kind"}),
+    renamed=a2a_names.renamed("A2A Python SDK", KINDS),
+    facts=a2a_names.facts(KINDS),
     evidence=frozenset({TASKS, CONFIGS}),
     evidence_kind="task or push configuration",
     derived={
-        "python_tasks": Derived(frozenset({TASKS}), lambda con: Facts(payloads.TASK_COLUMNS, payloads.task_lines(con))),
+        "python_tasks": Derived(
+            frozenset({TASKS}), lambda con: Facts(payloads.TASK_COLUMNS, payloads.python_tasks(con))
+        ),
         "python_configs": Derived(
-            frozenset({CONFIGS}), lambda con: Facts(payloads.CONFIG_COLUMNS, payloads.config_lines(con))
+            frozenset({CONFIGS}), lambda con: Facts(payloads.CONFIG_COLUMNS, payloads.python_configs(con))
         ),
     },
 )

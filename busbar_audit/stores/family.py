@@ -31,10 +31,10 @@ class Generation:
 
 @dataclass(frozen=True)
 class Facts:
-    """A table of schema ``source``: columns as (name, DuckDB type), and rows; an iterator of rows is used once."""
+    """A table of schema ``source``: columns as (name, DuckDB type), and rows or batches of rows; an iterator is used once."""
 
     columns: Sequence[tuple[str, str]]
-    rows: Iterable[Sequence[Any]]
+    rows: Iterable[Any]
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,14 @@ class Derived:
     """A table of schema ``source`` that Python makes from loaded tables, as SQL cannot.
 
     tables : those it is made from. fill : given the DuckDB connection, returns the content.
+    beside : others, of which the same reading makes the first one whose tables are loaded as well; `both` returns this
+        one's content and then the other's, and their rows have to be taken in this order.
     """
 
     tables: frozenset[str]
     fill: Callable[[Any], Facts]
+    beside: tuple[str, ...] = ()
+    both: Callable[[Any], tuple[Facts, Facts]] | None = None
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,8 @@ class Family:
         is inconclusive. evidence_kind : one of them in words.
     derived : tables of schema ``source`` made in Python, by name.
     facts : tables of schema ``source`` read in the snapshot beside the store's own, by name.
+    telling : columns by which tables of other names are looked at too, where the product lets its user name them.
+    renamed : of tables that have other names here, the name of the family's to the name here.
     """
 
     name: str
@@ -91,3 +97,10 @@ class Family:
     evidence_kind: str = "chained record"
     derived: Mapping[str, Derived] = field(default_factory=dict)
     facts: Callable[[Ask, Shape, str], Mapping[str, Facts]] = lambda _ask, _found, _schema: {}
+    telling: frozenset[str] = frozenset()
+    renamed: Callable[[Tables], Mapping[str, str]] = lambda _tables: {}
+
+    def own(self, tables: Tables) -> Tables:
+        """The tables under the names that the family gives them."""
+        here = {there: name for name, there in self.renamed(tables).items()}
+        return {here.get(name, name): columns for name, columns in tables.items()}

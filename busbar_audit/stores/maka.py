@@ -91,6 +91,11 @@ def _from(name: str, module: str = "facts") -> Callable[[Any], Facts]:
     return fill
 
 
+def _both(con: Any) -> tuple[Facts, Facts]:
+    events, transcripts = import_module("busbar_audit.transcript.survey").survey(con)
+    return Facts(*events), Facts(*transcripts)
+
+
 _TEXTS = frozenset(
     {"runtime_events", "runtime_session_event_ordinals", "runtime_partial_snapshots", "runtime_partial_segments"}
 )
@@ -98,10 +103,15 @@ _ANSWERS = frozenset({"core_interaction_requests", "core_interaction_outcomes"})
 
 
 DERIVED = {
-    "event_facts": Derived(frozenset({"runtime_events"}), _from("event_facts")),
+    "event_facts": Derived(
+        frozenset({"runtime_events"}),
+        _from("event_facts", "event_facts"),
+        beside=("transcript_facts", "older_transcript_facts"),
+        both=_both,
+    ),
     "opening_facts": Derived(frozenset({"runtime_legacy_invocation_openings"}), _from("opening_facts")),
     "header_facts": Derived(frozenset({"core_agent_runs"}), _from("header_facts")),
-    "row_facts": Derived(frozenset({"session_messages"}), _from("row_facts")),
+    "row_facts": Derived(frozenset({"session_messages"}), _from("row_facts", "row_facts")),
     "transcript_facts": Derived(
         _TEXTS | _ANSWERS | {"runtime_legacy_invocation_openings"}, _from("transcript_facts", "transcripts")
     ),

@@ -58,7 +58,8 @@ _SCHEMAS = """
 SELECT n.nspname, c.relname, array_agg(a.attname::text) FROM pg_class c
 JOIN pg_namespace n ON n.oid = c.relnamespace
 JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
-WHERE c.relkind IN ('r', 'p') AND c.relname = ANY(%s) AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
+WHERE c.relkind IN ('r', 'p') AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
+    AND (c.relname = ANY(%s) OR c.oid IN (SELECT t.attrelid FROM pg_attribute t WHERE t.attname = ANY(%s)))
 GROUP BY n.nspname, c.relname ORDER BY n.nspname, c.relname
 """
 
@@ -76,10 +77,10 @@ class Rights:
     unlogged: bool
 
 
-def schemas(rows: Rows, names: Collection[str]) -> dict[str, dict[str, set[str]]]:
-    """Schemas that have tables of these names: schema to table to column names."""
+def schemas(rows: Rows, names: Collection[str], telling: Collection[str] = ()) -> dict[str, dict[str, set[str]]]:
+    """Schemas that have tables of these names, or with one of these columns: schema to table to column names."""
     found: dict[str, dict[str, set[str]]] = {}
-    for schema, table, columns in rows(_SCHEMAS, list(names)):
+    for schema, table, columns in rows(_SCHEMAS, list(names), list(telling)):
         found.setdefault(schema, {})[table] = set(columns)
     return found
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from busbar_audit.errors import NotAStore, TargetNotFound, UsageError
-from busbar_audit.synth import workspace
+from busbar_audit.synth import a2a_command, workspace
 from busbar_audit.synth.busbar import SynthStore, write_busbar
 from busbar_audit.synth.fault import Fault, Planted
 from busbar_audit.synth.faults import FAULTS, ON_POSTGRES, on_postgres, plant, require_generation
@@ -25,12 +25,14 @@ __all__ = [
     "plant",
     "workspace",
     "write",
+    "write_a2a_kind",
     "write_busbar",
     "write_postgres",
 ]
 
 # Kinds of stores, each with the generation that is written where none is named.
-KINDS = {"busbar": 9, "busbar-pg": 10, "maka": 18}
+KINDS = {"busbar": 9, "busbar-pg": 10, "maka": 18, "a2a": 14, "a2a-python": 4}
+A2A = ("a2a", "a2a-python")
 # An upgrade on PostgreSQL copies nothing, so there is no store there that has been through one.
 _OF_UPGRADES = frozenset({"audit_copy"})
 _TARGETS = "postgresql://…, service=NAME, or env:NAME with one of these."
@@ -40,6 +42,9 @@ def listing(kind: str) -> Iterator[str]:
     """Lines naming every odd shape and every fault of a kind of store, with the generations it can be planted in."""
     if kind == "maka":
         yield from workspace.listing()
+        return
+    if kind in A2A:
+        yield from a2a_command.listing(kind)
         return
     there = kind == "busbar-pg"
     for name, (text, *_) in ODD.items():
@@ -119,13 +124,42 @@ def write_postgres(
         yield _told_fault(name, told, ON_POSTGRES)
 
 
-def _database(out: str) -> Target:
+def write_a2a_kind(
+    kind: str, out: str, schema: str | None, policy: Path | None, *, progress: Callable[[str], None], **options: Any
+) -> Iterator[str]:
+    """Write a store of an A2A SDK, given by its kind; yields lines that say what was written.
+
+    Parameters
+    ----------
+    out : a PostgreSQL database as for `write_postgres`; for a2a-python also a SQLite file, which must not exist.
+    policy : a2a only: where the policy goes that accepts the helper bodies; by default SCHEMA-policy.toml in this folder.
+
+    Raises
+    ------
+    UsageError, OutputExists : see `a2a_command`.
+    """
+    progress("writing the store")
+    if kind == "a2a-python" and not ("://" in out or out.startswith(("service=", "env:"))):
+        if schema is not None or options["faults"]:
+            raise UsageError("synth a2a-python writes a healthy SQLite file.", "No --schema and no --fault.")
+        yield from a2a_command.write_python_file(Path(out), **options)
+        return
+    target = _database(out, kind)
+    if schema is None:
+        raise UsageError(f"synth {kind} needs --schema NAME.", "A schema that holds no tables, or a new one.")
+    if kind == "a2a":
+        yield from a2a_command.write(target, schema, policy or Path(f"{schema}-policy.toml"), **options)
+    else:
+        yield from a2a_command.write_python(target, schema, **options)
+
+
+def _database(out: str, kind: str = "busbar-pg") -> Target:
     try:
         target = parse_target(out)
     except (TargetNotFound, NotAStore):
         target = None
     if target is None or target.kind != "postgres":
-        raise UsageError("synth busbar-pg writes into a PostgreSQL database, --out names none.", _TARGETS)
+        raise UsageError(f"synth {kind} writes into a PostgreSQL database, --out names none.", _TARGETS)
     return target
 
 

@@ -60,6 +60,7 @@ def write_a2a(
     generation: int,
     seed: int = 1,
     tasks: int = 40,
+    most_configs: int = 3,
     variant: str = "b",
     role: str | None = None,
     owner: str | None = None,
@@ -71,7 +72,7 @@ def write_a2a(
     conninfo : of a database this role may create a schema in.
     schema : to be made; if it is there, it must not hold an A2A table.
     generation : one of `a2a_shapes.GENERATIONS`; 4 has push configurations of tasks elsewhere only.
-    tasks : how many; each has none to three configurations.
+    tasks : how many; each has none to `most_configs` configurations.
     variant : of v3, ``a`` or ``b``.
     role : gets the rights that the SDK's service needs. owner : of tables and functions. Both have to exist.
 
@@ -80,28 +81,38 @@ def write_a2a(
     OutputExists : the schema holds such a table.
     """
     rng = random.Random(seed)  # noqa: S311 - synthetic data, to be repeatable
-    task_rows = [_task(rng, number) for number in range(1, tasks + 1)]
-    config_rows = list(_configs(rng, task_rows, generation))
+    made: list[tuple[str, int]] = []
     accepted: tuple[str, ...] = ()
     with psycopg.connect(conninfo) as con:
         _require_free(con, schema)
         for statement in shapes.statements(generation, schema):
             con.execute(statement.encode())
-        if generation != 4:
-            _fill(con, schema, TASKS, _TASK_COLUMNS, task_rows)
-        _fill(con, schema, CONFIGS, _CONFIG_COLUMNS, config_rows)
-        for name, rows in ((TASK_SEQUENCE, task_rows), (CONFIG_SEQUENCE, config_rows)):
+        # Row by row, for a large store is no larger here than a small one; of a task its configurations need but this.
+        task_rows = _noted(made, (_task(rng, number) for number in range(1, tasks + 1)))
+        if generation == 4:
+            counted = {TASK_SEQUENCE: sum(0 for _ in task_rows)}
+        else:
+            counted = {TASK_SEQUENCE: _fill(con, schema, TASKS, _TASK_COLUMNS, task_rows)}
+        config_rows = _configs(rng, made, generation, most_configs)
+        counted[CONFIG_SEQUENCE] = _fill(con, schema, CONFIGS, _CONFIG_COLUMNS, config_rows)
+        for name, rows in counted.items():
             if rows and generation >= (2 if name == TASK_SEQUENCE else 3):
-                con.execute("SELECT setval(%s::regclass, %s)", (f'"{schema}"."{name}"', len(rows)))
+                con.execute("SELECT setval(%s::regclass, %s)", (f'"{schema}"."{name}"', rows))
         if generation >= 11:
-            for made in (
+            for helper in (
                 *a2a_helpers.helpers(schema, generation, variant=variant),
                 *a2a_helpers.triggers(schema, generation),
             ):
-                con.execute(made)
+                con.execute(helper)
             accepted = a2a_helpers.digests(schema, generation, variant=variant)
         _give(con, schema, generation, role, owner)
-    return SynthA2a(schema, generation, 0 if generation == 4 else len(task_rows), len(config_rows), accepted=accepted)
+    return SynthA2a(schema, generation, counted[TASK_SEQUENCE], counted[CONFIG_SEQUENCE], accepted=accepted)
+
+
+def _noted(made: list[tuple[str, int]], rows: Iterable[dict[str, Any]]) -> Iterable[dict[str, Any]]:
+    for row in rows:
+        made.append((row["id"], row["status_seconds"]))
+        yield row
 
 
 def _task(rng: random.Random, number: int) -> dict[str, Any]:
@@ -127,12 +138,14 @@ def _task(rng: random.Random, number: int) -> dict[str, Any]:
     )
 
 
-def _configs(rng: random.Random, tasks: Sequence[dict[str, Any]], generation: int) -> Iterable[dict[str, Any]]:
+def _configs(
+    rng: random.Random, tasks: Sequence[tuple[str, int]], generation: int, most: int
+) -> Iterable[dict[str, Any]]:
     number = 0
-    for task in tasks:
-        for nth in range(rng.randrange(4)):
+    for task_id, moment in tasks:
+        for nth in range(rng.randrange(most + 1)):
             number += 1
-            yield _config(rng, task["id"], f"c{nth}", number, task["status_seconds"], local=generation != 4)
+            yield _config(rng, task_id, f"c{nth}", number, moment, local=generation != 4)
     for _ in range(3 if generation >= 4 else 0):
         number += 1
         elsewhere = str(uuid.UUID(int=rng.getrandbits(128), version=4))
@@ -156,8 +169,8 @@ def _when(seconds: int) -> datetime:
 
 
 def _fill(
-    con: psycopg.Connection[Any], schema: str, table: str, columns: Sequence[str], rows: Sequence[dict[str, Any]]
-) -> None:
+    con: psycopg.Connection[Any], schema: str, table: str, columns: Sequence[str], rows: Iterable[dict[str, Any]]
+) -> int:
     found = con.execute(
         "SELECT column_name FROM information_schema.columns WHERE table_schema = %s AND table_name = %s",
         (schema, table),
@@ -166,9 +179,12 @@ def _fill(
     query = sql.SQL("COPY {} ({}) FROM STDIN").format(
         sql.Identifier(schema, table), sql.SQL(", ").join(map(sql.Identifier, there))
     )
+    count = 0
     with con.cursor() as cursor, cursor.copy(query) as copy:
         for row in rows:
             copy.write_row([row[name] for name in there])
+            count += 1
+    return count
 
 
 def _give(con: psycopg.Connection[Any], schema: str, generation: int, role: str | None, owner: str | None) -> None:

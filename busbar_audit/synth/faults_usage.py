@@ -7,9 +7,9 @@ from busbar_audit.synth.planting import by_sql
 
 _NEW, _ALL = (10, 11, 12), tuple(range(5, 13))
 _METER = "INSERT INTO usage_metering (bucket, key_id, provider, model) VALUES ('{}', '{}', 'openai', 'gpt-x')"
-# A tripled row is billed as before, so that nothing but the comparison of both sides can see it.
+# Bills one request, whatever it counts, so that nothing but the comparison of both sides can see it.
 _METERED_DAY = (
-    "UPDATE usage_metering SET requests = {0}, billable_requests = 0 WHERE key_id = 'vk_alice' AND bucket = "
+    "UPDATE usage_metering SET requests = {0}, billable_requests = 1 WHERE key_id = 'vk_alice' AND bucket = "
     "(SELECT max(bucket) FROM usage_metering WHERE bucket < '1700200000')"
 )
 _TWO_TABLES = absent("requests and tokens stand in tables of their own there")

@@ -19,7 +19,7 @@ from typing import Any
 from busbar_audit.errors import OutputExists, UsageError
 from busbar_audit.stores import maka_shapes
 from busbar_audit.transcript import js
-from busbar_audit.transcript.facts import CHUNK, MARK
+from busbar_audit.transcript.chunks import CHUNK, MARK
 
 START = 1_700_000_000_000
 # Events of a session of ten turns, about.

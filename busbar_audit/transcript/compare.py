@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from busbar_audit.transcript import js
 from busbar_audit.transcript.ledger import Opening, Session, Stored
-from busbar_audit.transcript.projection import Diagnostic, Row, is_terminal
+from busbar_audit.transcript.projection import Diagnostic, Projection, Row, is_terminal
 from busbar_audit.transcript.view import (
     TOO_LARGE,
     PageRow,
@@ -65,12 +65,14 @@ def compare(session: Session) -> Comparison:
     except Refused as refused:
         done.refusal = refused
     by_invocation, ordinals = placed(session.events)
+    folded = {} if done.view is None else _folded(done.view)
     for opening in session.openings:
-        own = by_invocation.get(opening.invocation_id, ())
+        invocation = opening.invocation_id
+        own = by_invocation.get(invocation, ())
         try:
-            done.served += invocation_rows(opening, own, session.outcomes, ordinals)
+            done.served += invocation_rows(opening, own, session.outcomes, ordinals, folded.get(invocation))
         except Refused as refused:
-            done.closed[opening.invocation_id] = refused
+            done.closed[invocation] = refused
     done.served.sort(key=lambda row: row.sequence)
     if done.refusal is not None:
         done.divergences += _refused(done.refusal, done.closed, session)
@@ -82,6 +84,17 @@ def compare(session: Session) -> Comparison:
     if done.view is not None:
         done.divergences += _rows(done.view, done, session, by_invocation)
     return done
+
+
+def _folded(view: SessionView) -> dict[str, Projection]:
+    """The fold of each invocation, taken out of that of the session, where both are the same."""
+    found = {invocation: Projection() for invocation in view.alone}
+    for row, source, owner in zip(view.rows, view.sources, view.owners, strict=True):
+        told = found.get(owner)
+        if told is not None:
+            told.rows.append(row)
+            told.sources.append(source)
+    return found
 
 
 def _event(refused: Refused) -> str:
@@ -125,18 +138,22 @@ def _closed(refused: Refused, shown: bool) -> str | None:
 def _rows(
     view: SessionView, done: Comparison, session: Session, by_invocation: Mapping[str, Sequence[Stored]]
 ) -> list[Divergence]:
-    places = {s.event_id: s for s in session.events}
-    owners = {o.invocation_id: o for o in session.openings}
-    pages = _keyed([row.source for row in done.served], [row.row for row in done.served])
-    shown = _keyed(view.sources, view.rows)
+    pages = keyed([row.source for row in done.served], [row.row for row in done.served])
+    shown = keyed(view.sources, view.rows)
     found: dict[str, list[str]] = {}
-    for key, row in shown.items():
+    # Nearly always each row of one reader is, object for object, that of the other.
+    apart = [(key, row) for key, row in shown.items() if pages.get(key) is not row]
+    if apart:
+        places = {s.event_id: s for s in session.events}
+        owners = {o.invocation_id: o for o in session.openings}
+        missing = _Missing(owners, by_invocation)
+    for key, row in apart:
         event_id = key[0]
         stored = places.get(event_id)
         if stored is not None and stored.invocation_id in done.closed:
             continue
         if key not in pages:
-            found.setdefault(_missing(stored, owners, by_invocation), []).append(event_id)
+            found.setdefault(missing.of(stored), []).append(event_id)
         elif row != pages[key]:
             found.setdefault(_changed(row, pages[key]), []).append(event_id)
     for key in pages.keys() - shown.keys():
@@ -157,8 +174,8 @@ def _rows(
 _DIFFER = ("V6", "V7", "V9", UNEXPLAINED)
 
 
-def _keyed(sources: Sequence[str], rows: Sequence[Row]) -> dict[tuple[str, int], Row]:
-    """Rows by their event and their place among its rows."""
+def keyed(sources: Sequence[str], rows: Sequence[Row]) -> dict[tuple[str, int], Row]:
+    """Rows by their event and their place among its rows, in the order given."""
     seen: dict[str, int] = {}
     keyed = {}
     for source, row in zip(sources, rows, strict=True):
@@ -167,29 +184,39 @@ def _keyed(sources: Sequence[str], rows: Sequence[Row]) -> dict[tuple[str, int],
     return keyed
 
 
-def _missing(
-    stored: Stored | None, owners: Mapping[str, Opening], by_invocation: Mapping[str, Sequence[Stored]]
-) -> str:
-    """Why pages do not serve what the Session view shows."""
-    if stored is None:
-        return "V1"  # made for an open run, or live text: it has no row in the ledger
-    own = by_invocation[stored.invocation_id]
-    ends = [s for s in own if s.event is not None and is_terminal(s.event)]
-    if not ends:
-        return "V1"
-    if stored.ordinal is None or ends[0].ordinal is None:
-        return "V13"
-    if stored.seq > min(s.seq for s in ends):
-        return "V4"
-    opening = owners.get(stored.invocation_id)
-    at = next((s for s in own if opening is not None and s.event_id == opening.event_id), None)
-    if opening is not None and opening.shelf == "legacy" and at is None:
-        return "V15"
-    if at is not None and at.ordinal is None:
-        return "V13"
-    if at is not None and at.ordinal is not None and stored.ordinal < at.ordinal:
-        return "V16"
-    return UNEXPLAINED
+class _Missing:
+    """Why pages do not serve what the Session view shows; what is asked of an invocation is found out once."""
+
+    def __init__(self, owners: Mapping[str, Opening], by_invocation: Mapping[str, Sequence[Stored]]) -> None:
+        self._owners, self._by_invocation = owners, by_invocation
+        self._known: dict[str, tuple[list[Stored], Opening | None, Stored | None]] = {}
+
+    def of(self, stored: Stored | None) -> str:
+        """The class of one row, given the event it came from."""
+        if stored is None:
+            return "V1"  # made for an open run, or live text: it has no row in the ledger
+        if stored.invocation_id not in self._known:
+            self._known[stored.invocation_id] = self._about(stored.invocation_id)
+        ends, opening, at = self._known[stored.invocation_id]
+        if not ends:
+            return "V1"
+        if stored.ordinal is None or ends[0].ordinal is None:
+            return "V13"
+        if stored.seq > min(s.seq for s in ends):
+            return "V4"
+        if opening is not None and opening.shelf == "legacy" and at is None:
+            return "V15"
+        if at is not None and at.ordinal is None:
+            return "V13"
+        if at is not None and at.ordinal is not None and stored.ordinal < at.ordinal:
+            return "V16"
+        return UNEXPLAINED
+
+    def _about(self, invocation: str) -> tuple[list[Stored], Opening | None, Stored | None]:
+        own = self._by_invocation[invocation]
+        opening = self._owners.get(invocation)
+        at = next((s for s in own if opening is not None and s.event_id == opening.event_id), None)
+        return [s for s in own if s.event is not None and is_terminal(s.event)], opening, at
 
 
 def _changed(shown: Row, served: Row) -> str:

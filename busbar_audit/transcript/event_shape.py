@@ -10,11 +10,13 @@ from busbar_audit.transcript.decoding import (
     anything,
     check,
     each,
+    either,
     kinds,
     members,
     name,
     number,
     record,
+    some,
     text,
     truth,
     word,
@@ -87,13 +89,6 @@ _LINEAGE = (
     "agentName",
 )
 
-
-def _lineage(value: Any, path: str, out: list[Problem]) -> None:
-    record({}, dict.fromkeys(_LINEAGE, text))(value, path, out)
-    if value == {}:
-        out.append(Problem(path, "empty"))
-
-
 _PLAIN_ROOT = record({"kind": name})
 OPENING = record(
     {
@@ -139,14 +134,8 @@ OPENING = record(
             },
         ),
     },
-    {"lineage": _lineage},
+    {"lineage": some(dict.fromkeys(_LINEAGE, text))},
 )
-
-
-def _details(value: Any, path: str, out: list[Problem]) -> None:
-    if not isinstance(value, dict):
-        each(text)(value, path, out)
-
 
 CONTENT = kinds(
     "kind",
@@ -165,7 +154,8 @@ CONTENT = kinds(
             {"isError": truth, "providerExecuted": truth, "providerOutput": anything, "modelProjection": members},
         ),
         "error": record(
-            {"kind": name, "message": text}, {"code": text, "reason": text, "details": _details, "retry": anything}
+            {"kind": name, "message": text},
+            {"code": text, "reason": text, "details": either(members, each(text)), "retry": anything},
         ),
         "system_note": record({"kind": name, "note": word(*NOTES)}, {"data": anything}),
         "invocation_opened": OPENING,

@@ -6,24 +6,31 @@ their own from 16 on, before that the headers of runs.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any
 
 from busbar_audit.transcript import js
 from busbar_audit.transcript.decoding import Problem
 from busbar_audit.transcript.event_shape import event_problems
-from busbar_audit.transcript.projection import LINEAGE, Run
+from busbar_audit.transcript.projection import LINEAGE, Run, is_terminal
+from busbar_audit.transcript.reader import Reader
+from busbar_audit.transcript.values import parsed
 
+# A live text: its run, the event it came after, and the event it is going to be.
+Partial = tuple[str, str | None, dict[str, Any]]
 AUTHORITY = "maka_workspace_authority"
 OPENED = "invocation_opened"
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Stored:
     """One row of the ledger: its columns, what was read from its payload, and its place in the session.
 
     bytes : of the payload. event : None where the payload is no JSON object. problems : what keeps it from being decoded.
+    canonical : whether the payload is the canonical form of the event. row : its number in the table.
     """
 
     event_id: str
@@ -37,18 +44,31 @@ class Stored:
     bytes: int
     event: dict[str, Any] | None
     problems: tuple[Problem, ...]
+    canonical: bool = False
+    row: int = -1
+    _identical: bool | None = None
+    _ends: bool | None = None
 
     @property
     def identical(self) -> bool:
         """Whether the payload names itself as the columns do."""
-        event = self.event or {}
-        return (
-            event.get("id"),
-            event.get("sessionId"),
-            event.get("invocationId"),
-            event.get("runId"),
-            event.get("turnId"),
-        ) == (self.event_id, self.session_id, self.invocation_id, self.run_id, self.turn_id)
+        if self._identical is None:
+            get = (self.event or {}).get
+            self._identical = (
+                get("id") == self.event_id
+                and get("sessionId") == self.session_id
+                and get("invocationId") == self.invocation_id
+                and get("runId") == self.run_id
+                and get("turnId") == self.turn_id
+            )
+        return self._identical
+
+    @property
+    def ends(self) -> bool:
+        """Whether it ends its invocation."""
+        if self._ends is None:
+            self._ends = self.event is not None and is_terminal(self.event)
+        return self._ends
 
 
 @dataclass(frozen=True)
@@ -77,15 +97,26 @@ class Opening:
         return Run(self.model, self.lineage)
 
 
-def decode(payload: str | bytes | None) -> tuple[dict[str, Any] | None, tuple[Problem, ...]]:
-    """Read the payload of an event; what it holds, and what keeps the product from reading it."""
-    try:
-        text = payload.decode() if isinstance(payload, bytes) else payload
-        event = js.parse(text or "")
-    except (UnicodeDecodeError, js.NotJson):
-        return None, (Problem("", "not JSON"),)
-    problems = tuple(event_problems(event))
-    return (event if isinstance(event, dict) else None), problems
+_NO_JSON = (Problem("", "not JSON"),)
+# Bytes of payloads that are read at once, and most sessions.
+_BYTES, _SESSIONS = 16 << 20, 500
+_OWN = "session_id IN ({these})"
+_PLACE = attrgetter("invocation_id", "seq")
+_COLUMNS = "event_id, session_id, invocation_id, run_id, turn_id, event_seq, committed_at, payload_json"
+
+
+def reading(con: Any) -> tuple[frozenset[str], Any]:
+    """Tables of schema ``raw``, and a connection of its own to read them: what is made of them is put in beside."""
+    own = con.cursor()
+    own.execute("USE warehouse")
+    found = own.execute("SELECT table_name FROM duckdb_tables() WHERE schema_name = 'raw'").fetchall()
+    return frozenset(name for (name,) in found), own
+
+
+def loaded(con: Any) -> Ledger:
+    """The ledger in schema ``raw``, of the generation its tables tell."""
+    tables, own = reading(con)
+    return Ledger(own, tables, 16 if "runtime_legacy_invocation_openings" in tables else 15, "raw")
 
 
 def opening_of(content: Any) -> dict[str, Any]:
@@ -109,7 +140,7 @@ class Session:
 
     events: list[Stored] = field(default_factory=list)
     openings: list[Opening] = field(default_factory=list)
-    partials: list[tuple[str, str | None, dict[str, Any]]] = field(default_factory=list)
+    partials: list[Partial] = field(default_factory=list)
     outcomes: dict[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
@@ -123,7 +154,10 @@ class Ledger:
     """
 
     def __init__(self, con: Any, tables: Collection[str], version: int, schema: str = "main") -> None:
-        self._con, self._tables, self._version, self._schema = con, frozenset(tables), version, schema
+        self._con, self._tables, self._schema = con, frozenset(tables), schema
+        self._reader = Reader()
+        # Whether openings are events, and transcripts are read from the ledger alone.
+        self.newer = version >= 16
 
     def sessions(self) -> list[tuple[str, int]]:
         """Sessions that have events, with the bytes of their payloads; the workspace's own stream left out."""
@@ -133,17 +167,45 @@ class Ledger:
         )
         return [(session, int(size or 0)) for session, size in found if session != AUTHORITY]
 
+    def each(self) -> Iterator[tuple[str, Session]]:
+        """Every session with its name. Some are read at a time, and decoded one by one, so that memory follows the largest."""
+        batch: list[str] = []
+        size = 0
+        for session, held in self.sessions():
+            if batch and (size + held > _BYTES or len(batch) >= _SESSIONS):
+                yield from self._some(batch)
+                batch, size = [], 0
+            batch.append(session)
+            size += held
+        if batch:
+            yield from self._some(batch)
+
     def read(self, sessions: Sequence[str]) -> dict[str, Session]:
         """Read some sessions at once."""
-        found = {session: Session() for session in sessions}
-        self._events(found)
-        self._openings(found)
-        self._partials(found)
-        self._outcomes(found)
-        for session in found.values():
-            session.events.sort(key=lambda s: (s.invocation_id, s.seq))
-            session.openings.sort(key=lambda o: (o.opened_at, o.invocation_id))
-        return found
+        return dict(self._some(sessions))
+
+    def _some(self, names: Sequence[str]) -> Iterator[tuple[str, Session]]:
+        rows: dict[str, list[tuple[Any, ...]]] = {name: [] for name in names}
+        for row in self._rows(_OWN, names):
+            rows[row[2]].append(row)
+        ordinals = self._ordinals(names)
+        others: dict[str, list[Opening]] = defaultdict(list)
+        for opening in (*self._shelf(names), *self._headers(names)):
+            others[opening.session_id].append(opening)
+        partials, outcomes = self._partials(names), self._outcomes(names)
+        for name in names:
+            events = [self._stored(row, ordinals[name]) for row in rows.pop(name)]
+            events.sort(key=_PLACE)
+            openings = sorted(_openings(name, events, others[name]), key=attrgetter("opened_at", "invocation_id"))
+            yield name, Session(events, openings, partials[name], outcomes[name])
+
+    def events(self) -> Iterator[Stored]:
+        """Every event, in no order and without its place in the session."""
+        return (self._stored(row, {}) for row in self._rows("true", ()))
+
+    def unowned(self) -> Iterator[Stored]:
+        """Events that `sessions` leaves out."""
+        return (self._stored(row, {}) for row in self._rows("session_id IS NULL OR session_id = ?", (AUTHORITY,)))
 
     def _ask(self, query: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
         marks = ", ".join("?" * len(values))
@@ -151,121 +213,125 @@ class Ledger:
         while rows := done.fetchmany(5000):
             yield from rows
 
-    def _events(self, found: dict[str, Session]) -> None:
-        ordinals: dict[tuple[str, str], int] = {}
+    def _rows(self, which: str, values: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
+        row = "_row" if self._schema == "raw" else "rowid"
+        return self._ask(f"SELECT {row}, {_COLUMNS} FROM {{schema}}.runtime_events WHERE {which}", values)  # noqa: S608
+
+    def _ordinals(self, names: Sequence[str]) -> dict[str, dict[str, int]]:
+        found: dict[str, dict[str, int]] = {name: {} for name in names}
         if "runtime_session_event_ordinals" in self._tables:
-            rows = self._ask(
-                """SELECT session_id, event_id, ordinal FROM {schema}.runtime_session_event_ordinals
-                WHERE session_id IN ({these})""",
-                list(found),
-            )
-            ordinals = {(session, event_id): ordinal for session, event_id, ordinal in rows}
-        rows = self._ask(
-            """SELECT event_id, session_id, invocation_id, run_id, turn_id, event_seq, committed_at, payload_json
-            FROM {schema}.runtime_events WHERE session_id IN ({these})""",
-            list(found),
+            query = f"SELECT session_id, event_id, ordinal FROM {{schema}}.runtime_session_event_ordinals WHERE {_OWN}"  # noqa: S608
+            for session, event_id, ordinal in self._ask(query, names):
+                found[session][event_id] = ordinal
+        return found
+
+    def _stored(self, row: tuple[Any, ...], ordinals: Mapping[str, int]) -> Stored:
+        number, event_id, session, invocation, run, turn, seq, at, payload = row
+        size, event, problems, canonical = self._decode(payload)
+        ordinal = ordinals.get(event_id)
+        return Stored(
+            event_id, session, invocation, run, turn, seq, at, ordinal, size, event, problems, canonical, number
         )
-        for event_id, session, invocation, run, turn, seq, at, payload in rows:
-            event, problems = decode(payload)
-            size = len((payload or "").encode("utf-8", "surrogatepass"))
-            found[session].events.append(
-                Stored(
-                    event_id,
-                    session,
-                    invocation,
-                    run,
-                    turn,
-                    seq,
-                    at,
-                    ordinals.get((session, event_id)),
-                    size,
-                    event,
-                    problems,
-                )
-            )
 
-    def _openings(self, found: dict[str, Session]) -> None:
-        begun = {}
-        for session, told in found.items():
-            for stored in sorted(told.events, key=lambda s: s.seq):
-                content = (stored.event or {}).get("content")
-                if not isinstance(content, dict) or content.get("kind") != OPENED or stored.event is None:
-                    continue
-                if stored.invocation_id not in begun:
-                    begun[stored.invocation_id] = Opening(
-                        stored.invocation_id,
-                        session,
-                        stored.run_id,
-                        stored.turn_id,
-                        _number(stored.event.get("ts")),
-                        "event",
-                        stored.event_id,
-                        **opening_of(content),
-                    )
-        for opening in (*self._shelf(found), *self._headers(found)):
-            begun.setdefault(opening.invocation_id, opening)
-        for opening in begun.values():
-            found[opening.session_id].openings.append(opening)
+    def _decode(self, payload: str | None) -> tuple[int, dict[str, Any] | None, tuple[Problem, ...], bool]:
+        """Bytes, event, problems and whether it is canonical, as in `Stored`."""
+        text = payload or ""
+        try:
+            event, size, canonical = self._reader.read(text)
+        except js.NotJson:
+            return len(text.encode("utf-8", "surrogatepass")), None, _NO_JSON, False
+        return size, (event if isinstance(event, dict) else None), tuple(event_problems(event)), canonical
 
-    def _shelf(self, found: Collection[str]) -> Iterator[Opening]:
+    def _shelf(self, names: Sequence[str]) -> Iterator[Opening]:
         if "runtime_legacy_invocation_openings" not in self._tables:
             return
         rows = self._ask(
             """SELECT invocation_id, session_id, run_id, turn_id, opened_at, anchor_event_id, opening_json
             FROM {schema}.runtime_legacy_invocation_openings WHERE session_id IN ({these})""",
-            list(found),
+            names,
         )
         for invocation, session, run, turn, at, anchor, text in rows:
-            yield Opening(invocation, session, run, turn, at, "legacy", anchor, **opening_of(_json(text)))
+            yield Opening(invocation, session, run, turn, at, "legacy", anchor, **opening_of(parsed(text)))
 
-    def _headers(self, found: Collection[str]) -> Iterator[Opening]:
-        if self._version >= 16 or "core_agent_runs" not in self._tables:
+    def _headers(self, names: Sequence[str]) -> Iterator[Opening]:
+        if self.newer or "core_agent_runs" not in self._tables:
             return
         rows = self._ask(
-            "SELECT session_id, record_json FROM {schema}.core_agent_runs WHERE session_id IN ({these})", list(found)
+            "SELECT session_id, record_json FROM {schema}.core_agent_runs WHERE session_id IN ({these})", names
         )
         for session, text in rows:
-            header = _json(text)
+            header = parsed(text)
             if isinstance(header, dict):
                 yield header_opening(session, header)
 
-    def _partials(self, found: dict[str, Session]) -> None:
+    def _partials(self, names: Sequence[str]) -> dict[str, list[Partial]]:
+        found: dict[str, list[Partial]] = {name: [] for name in names}
         if "runtime_partial_snapshots" not in self._tables:
-            return
+            return found
         parts: dict[str, list[str]] = {}
         if "runtime_partial_segments" in self._tables:
             rows = self._ask(
                 """SELECT g.stream_key, g.text_content FROM {schema}.runtime_partial_segments g
                 JOIN {schema}.runtime_partial_snapshots p ON p.stream_key = g.stream_key
                 WHERE p.session_id IN ({these}) ORDER BY g.stream_key, g.segment_seq""",
-                list(found),
+                names,
             )
             for key, text in rows:
                 parts.setdefault(key, []).append(text)
         rows = self._ask(
             """SELECT stream_key, session_id, run_id, after_event_id, payload_json, text_content
             FROM {schema}.runtime_partial_snapshots WHERE session_id IN ({these}) ORDER BY updated_at, stream_key""",
-            list(found),
+            names,
         )
         for key, session, run, after, payload, text in rows:
-            event, problems = decode(payload)
+            _, event, problems, _ = self._decode(payload)
             if event is not None and not problems and isinstance(event.get("content"), dict):
                 whole = "".join([text or "", *parts.get(key, ())])
-                found[session].partials.append((run, after, {**event, "content": {**event["content"], "text": whole}}))
+                found[session].append((run, after, {**event, "content": {**event["content"], "text": whole}}))
+        return found
 
-    def _outcomes(self, found: dict[str, Session]) -> None:
+    def _outcomes(self, names: Sequence[str]) -> dict[str, dict[str, Mapping[str, Any]]]:
+        found: dict[str, dict[str, Mapping[str, Any]]] = {name: {} for name in names}
         if not {"core_interaction_requests", "core_interaction_outcomes"} <= self._tables:
-            return
+            return found
         rows = self._ask(
             """SELECT q.request_id, q.session_id, q.record_json, o.record_json
             FROM {schema}.core_interaction_requests q
             JOIN {schema}.core_interaction_outcomes o ON o.request_id = q.request_id WHERE q.session_id IN ({these})""",
-            list(found),
+            names,
         )
         for request_id, session, asked, told in rows:
-            merged = _outcome(_json(asked), _json(told))
+            merged = _outcome(parsed(asked), parsed(told))
             if merged is not None:
-                found[session].outcomes[request_id] = merged
+                found[session][request_id] = merged
+        return found
+
+
+def _openings(session: str, events: Sequence[Stored], others: Sequence[Opening]) -> Iterable[Opening]:
+    """Openings of a session: the first event that is one, else what the shelf or a header says."""
+    begun: dict[str, Opening] = {}
+    first: dict[str, Stored] = {}
+    for stored in events:
+        content = None if stored.event is None else stored.event.get("content")
+        if isinstance(content, dict) and content.get("kind") == OPENED:
+            known = first.get(stored.invocation_id)
+            if known is None or stored.seq < known.seq:
+                first[stored.invocation_id] = stored
+    for stored in first.values():
+        event = stored.event or {}
+        begun[stored.invocation_id] = Opening(
+            stored.invocation_id,
+            session,
+            stored.run_id,
+            stored.turn_id,
+            _number(event.get("ts")),
+            "event",
+            stored.event_id,
+            **opening_of(event["content"]),
+        )
+    for opening in others:
+        begun.setdefault(opening.invocation_id, opening)
+    return begun.values()
 
 
 def header_opening(session: str, header: Mapping[str, Any]) -> Opening:
@@ -297,13 +363,6 @@ def _outcome(asked: Any, told: Any) -> Mapping[str, Any] | None:
         and "toolName" in _member(request, "prompt")
     )
     return {**told, "request": request} if complete else None
-
-
-def _json(text: Any) -> Any:
-    try:
-        return js.parse(text)
-    except (js.NotJson, TypeError):
-        return None
 
 
 def _text(value: Any) -> str:

@@ -11,9 +11,9 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from busbar_audit.transcript import js
 from busbar_audit.transcript.event_shape import NOTES, TERMINAL
 from busbar_audit.transcript.projection import normalised
+from busbar_audit.transcript.reader import canonical
 from busbar_audit.transcript.row_shape import OLD_PLANS
 
 # What a fact can be: the words of views `import_due` and `import_found`.
@@ -108,5 +108,4 @@ def _object(members: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 
 def _digest(value: Any) -> str:
-    text = js.stringify(value, ordered=True).encode("utf-8", "surrogatepass")
-    return hashlib.sha256(text).hexdigest()[:32]
+    return hashlib.sha256(canonical(value)).hexdigest()[:32]

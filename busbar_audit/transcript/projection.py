@@ -26,6 +26,9 @@ CAPPED = "tool_step_cap_reached"
 _ORDER = ("thinking", "text", "tools")
 _ACTIVITIES = frozenset({"command", "edit", "read", "search"})
 _IDENTITY = ("parentToolCallId", "parentOperationId")
+# What the fold keeps things by.
+_MESSAGE, _TOOL, _REQUEST, _TURN = range(4)
+_NONE: Mapping[str, Any] = {}
 _CLAIMED = (
     "userQuestionRequest",
     "userQuestionAnswerAccepted",
@@ -70,11 +73,18 @@ class Run:
 
 @dataclass
 class Projection:
-    """What a fold gives: rows, for each row the id of the event being read when it was pushed, and diagnostics."""
+    """What a fold gives.
+
+    rows : of the transcript. sources : for each row the id of the event being read when it was pushed.
+    diagnostics : of events that made no row. owners : for each row the invocation of that event.
+    crossed : invocations whose rows may depend on events of another one; folded alone the others give the same rows.
+    """
 
     rows: list[Row] = field(default_factory=list)
     sources: list[str] = field(default_factory=list)
     diagnostics: list[Diagnostic] = field(default_factory=list)
+    owners: list[str] = field(default_factory=list)
+    crossed: set[str] = field(default_factory=set)
 
     @property
     def refused(self) -> bool:
@@ -98,7 +108,10 @@ def thinking_key(event: Event) -> str:
 
 def is_terminal(event: Event) -> bool:
     """Whether an event ends its invocation."""
-    return (event.get("actions") or {}).get("endInvocation") is True or event.get("status") in TERMINAL
+    status, actions = event.get("status"), event.get("actions")
+    return (status is not None and status in TERMINAL) or (
+        isinstance(actions, dict) and actions.get("endInvocation") is True
+    )
 
 
 def failure_class(event: Event) -> str | None:
@@ -157,16 +170,21 @@ class _Fold:
         # The newest assistant row by turn and id, which a thinking that comes later joins.
         self.answers: dict[tuple[str, str], Row] = {}
         self.retained: set[str] = set()
+        # Which invocation first used a message, a tool use, a request or a turn, by which alone the fold keeps anything.
+        self.users: tuple[dict[Any, str], ...] = ({}, {}, {}, {})
 
     def add(self, event: Event) -> None:
-        self._note_order(event)
+        get = event.get
+        content, actions = get("content"), get("actions") or _NONE
+        if content and event["role"] == "model":
+            self._note_order(event, content)
         if event["partial"]:
             self._say(event, "partial_skipped", "a live text is passed over")
             return
-        content, actions = event.get("content"), event.get("actions") or {}
         claimed = self._content(event, content) if content else False
-        claimed = self._actions(event, actions) or claimed
-        if is_terminal(event) and "handoffPause" not in actions:
+        if actions:
+            claimed = self._actions(event, actions) or claimed
+        if (get("status") in TERMINAL or actions.get("endInvocation") is True) and "handoffPause" not in actions:
             self._terminal(event, actions)
             claimed = True
         if not claimed and not self._is_control(event, actions):
@@ -191,26 +209,36 @@ class _Fold:
 
     # --- what is kept ---
 
-    def _note_order(self, event: Event) -> None:
-        content = event.get("content")
-        if event["role"] != "model" or not content:
-            return
-        if content["kind"] in ("text", "thinking"):
-            key, kind = thinking_key(event), content["kind"]
-        elif content["kind"] == "function_call" and (event.get("refs") or {}).get("stepId"):
+    def _use(self, what: int, key: Any, event: Event) -> None:
+        """Note which invocation looks at or changes what is kept under a key."""
+        own = event["invocationId"]
+        first = self.users[what].setdefault(key, own)
+        if first != own:
+            self.out.crossed.update((first, own))
+
+    def _note_order(self, event: Event, content: Mapping[str, Any]) -> None:
+        kind = content["kind"]
+        if kind == "text" or kind == "thinking":
+            key = thinking_key(event)
+        elif kind == "function_call" and (event.get("refs") or _NONE).get("stepId"):
             key, kind = event["refs"]["stepId"], "tools"
         else:
             return
-        seen = self.order.setdefault(key, [])
-        if kind not in seen:
+        self._use(_MESSAGE, key, event)
+        seen = self.order.get(key)
+        if seen is None:
+            self.order[key] = [kind]
+        elif kind not in seen:
             seen.append(kind)
 
     def _say(self, event: Event, code: str, message: str) -> None:
         self.out.diagnostics.append(Diagnostic(code, event["id"], event["runId"], event["turnId"], message))
 
     def _push(self, event: Event, row: Row) -> None:
-        self.out.rows.append(row)
-        self.out.sources.append(event["id"])
+        out = self.out
+        out.rows.append(row)
+        out.sources.append(event["id"])
+        out.owners.append(event["invocationId"])
 
     def _row(self, event: Event, kind: str, key: str | None = None, ts: float | None = None) -> Row:
         return {
@@ -260,20 +288,26 @@ class _Fold:
         if run is None:
             self._say(event, "incomplete_event", "an answer without an opening that names its model")
             return
-        row = self._row(event, "assistant") | {"text": content["text"]} | _present(content, ("providerOptions",))
+        row = self._row(event, "assistant")
+        row["text"] = content["text"]
+        if "providerOptions" in content:
+            row["providerOptions"] = content["providerOptions"]
         seen = self.order.get(thinking_key(event), [])
-        if seen != [kind for kind in _ORDER if kind in seen]:
+        if len(seen) > 1 and seen != [kind for kind in _ORDER if kind in seen]:
             row["contentOrder"] = list(seen)
         row["modelId"] = run.model
+        self._use(_MESSAGE, row["id"], event)
         for waiting in self.parked.pop(row["id"], ()):
             _attach(row, waiting)
         self.answers[event["turnId"], row["id"]] = row
-        if content["text"]:
+        if content["text"] and self.rules == "B":
+            self._use(_TURN, event["turnId"], event)
             self.retained.add(event["turnId"])
         self._push(event, row)
 
     def _thinking(self, event: Event) -> None:
         key = thinking_key(event)
+        self._use(_MESSAGE, key, event)
         row = self.answers.get((event["turnId"], key))
         if row is None:
             self.parked.setdefault(key, []).append(event)
@@ -294,14 +328,20 @@ class _Fold:
         used = self._tool_use(event, content)
         if used is None:
             return
+        self._use(_TOOL, used, event)
         self.tools[used] = content["name"]
-        delta = (event.get("actions") or {}).get("stateDelta") or {}
-        row = self._row(event, "tool_call", used) | {"toolName": content["name"]}
-        if delta.get("activityKind") in _ACTIVITIES:
-            row["activityKind"] = delta["activityKind"]
-        row |= {key: delta[key] for key in ("displayName", "intent") if isinstance(delta.get(key), str)}
-        row |= _present(event.get("refs") or {}, ("stepId",)) | _identity(event) | {"args": content["args"]}
-        self._push(event, row | _present(content, ("providerOptions", "providerExecuted")))
+        delta = (event.get("actions") or _NONE).get("stateDelta")
+        row = self._row(event, "tool_call", used)
+        row["toolName"] = content["name"]
+        if delta:
+            if delta.get("activityKind") in _ACTIVITIES:
+                row["activityKind"] = delta["activityKind"]
+            row |= {key: delta[key] for key in ("displayName", "intent") if isinstance(delta.get(key), str)}
+        row |= _present(event.get("refs") or _NONE, ("stepId",))
+        row |= _identity(event)
+        row["args"] = content["args"]
+        row |= _present(content, ("providerOptions", "providerExecuted"))
+        self._push(event, row)
 
     def _response(self, event: Event, content: Mapping[str, Any]) -> None:
         used = self._tool_use(event, content)
@@ -315,6 +355,7 @@ class _Fold:
             self._say(event, "incomplete_event", "tool result is of no known kind")
             return
         if content["name"]:
+            self._use(_TOOL, used, event)
             self.tools[used] = content["name"]
         row = self._row(event, "tool_result") | {
             "toolUseId": used,
@@ -337,9 +378,7 @@ class _Fold:
             self._push(event, row | {"kind": "action_receipt", "schemaVersion": 1, **actions["coordination"]})
             claimed = True
         if (request := actions.get("permissionRequest")) is not None:
-            self.requests[request.get("requestId")] = (event, request)
-            if isinstance(request.get("toolName"), str):
-                self.tools[request.get("toolUseId")] = request["toolName"]
+            self._asked(event, request)
             claimed = True
         if "permissionAnswerAccepted" in actions:
             self._answer(event, actions["permissionAnswerAccepted"]["requestId"])
@@ -353,11 +392,22 @@ class _Fold:
             claimed = True
         return claimed
 
+    def _asked(self, event: Event, request: Mapping[str, Any]) -> None:
+        request_id, used, tool = (request.get(key) for key in ("requestId", "toolUseId", "toolName"))
+        # What is asked for later is always a text.
+        if isinstance(request_id, str):
+            self._use(_REQUEST, request_id, event)
+            self.requests[request_id] = (event, request)
+        if isinstance(tool, str) and isinstance(used, str):
+            self._use(_TOOL, used, event)
+            self.tools[used] = tool
+
     def _answer(self, event: Event, request_id: str) -> None:
         outcome, used = self.outcomes.get(request_id), (event.get("refs") or {}).get("toolCallId")
         if outcome is None or used is None:
             self._say(event, "incomplete_event", "a permission answer without its outcome")
             return
+        self._use(_REQUEST, request_id, event)
         asked_at, asked = self.requests.get(request_id, (None, None))
         asked_for, tool = outcome["request"]["toolUseId"], outcome["request"]["prompt"]["toolName"]
         own = (event["sessionId"], event["runId"], event["turnId"], request_id, used)
@@ -379,6 +429,7 @@ class _Fold:
         self._push(event, row | _present(asked or {}, ("hint",)))
 
     def _decision(self, event: Event, decision: Mapping[str, Any]) -> None:
+        self._use(_REQUEST, decision["requestId"], event)
         _, asked = self.requests.get(decision["requestId"], (None, None))
         asked = asked or {}
         used = (event.get("refs") or {}).get("toolCallId") or asked.get("toolUseId")
@@ -388,7 +439,10 @@ class _Fold:
         if asked.get("toolUseId", used) != used:
             self._say(event, "tool_use_id_mismatch", "permission decision and its request name two tool uses")
             return
-        named = [decision.get("toolName"), asked.get("toolName"), self.tools.get(used)]
+        named = [decision.get("toolName"), asked.get("toolName")]
+        if isinstance(used, str):
+            self._use(_TOOL, used, event)
+            named.append(self.tools.get(used))
         told = [one for one in named if one]
         if not told or any(one != told[0] for one in told):
             self._say(event, "incomplete_event", "a permission decision without a tool name that all agree on")
@@ -419,6 +473,7 @@ class _Fold:
                 row["failureMessage"] = content["message"]
                 row |= _present(content, ("retry",))
         if self.rules == "B":
+            self._use(_TURN, event["turnId"], event)
             row["partialOutputRetained"] = event["turnId"] in self.retained
         self._push(event, row)
         if status == "failed" and cause == CAPPED:
@@ -460,8 +515,8 @@ def _first(members: Mapping[str, Any], *keys: str) -> Row:
 
 
 def _identity(event: Event) -> Row:
-    told = {key: event[key] for key in ("origin", "modelVisibility") if key in event}
-    return told | _present(event.get("refs") or {}, _IDENTITY)
+    told = _present(event, ("origin", "modelVisibility"))
+    return told | _present(event.get("refs") or _NONE, _IDENTITY)
 
 
 def _present(members: Mapping[str, Any], keys: Iterable[str]) -> Row:

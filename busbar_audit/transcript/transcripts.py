@@ -12,9 +12,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from busbar_audit.transcript import js
+from busbar_audit.transcript.beside import beside
 from busbar_audit.transcript.compare import compare
-from busbar_audit.transcript.ledger import Ledger, Session
+from busbar_audit.transcript.ledger import Ledger, Session, loaded
 from busbar_audit.transcript.projection import Diagnostic, Row
+from busbar_audit.transcript.values import storable
 from busbar_audit.transcript.view import Refused, SessionView, session_view
 
 COLUMNS = (
@@ -29,7 +31,6 @@ COLUMNS = (
     ("records", "BIGINT"),
 )
 PREVIEW = 96
-_BYTES, _SESSIONS = 32 << 20, 200
 _FOLDED = re.compile(f"[{re.escape(js.BLANKS)}]+")
 
 Fact = tuple[str, str, str | None, str | None, str | None, str | None, str | None, str | None, int | None]
@@ -42,27 +43,23 @@ def transcript_facts(con: Any) -> tuple[Sequence[tuple[str, str]], Iterator[Fact
     -------
     columns and rows. By `fact`: ``session`` (view: shown or refused, message: the refusal or the digest of the preview,
     event_id: id of the newest visible row), ``turn`` (records: its rows), ``diagnostic`` (code; view: hard or soft),
-    ``divergence`` (code: its class; view and pages: what each reader does), ``closed`` (event_id: an
-    invocation whose pages throw), ``row`` of a page (code: its type; message:
-    its id; records: its sequence).
+    ``divergence`` (code: its class; view and pages: what each reader does), ``closed`` (event_id: an invocation whose
+    pages throw), ``row`` of a page (code: its type; message: its id; records: its sequence), ``beside`` (a row near the
+    first difference; code: its type; message: its id; records: its place, 0 being the first that differs), ``members`` (of
+    such a row; message: the members that differ).
     """
-    tables = {
-        name for (name,) in con.execute("SELECT table_name FROM duckdb_tables() WHERE schema_name = 'raw'").fetchall()
-    }
-    newer = "runtime_legacy_invocation_openings" in tables
-    return COLUMNS, _all(Ledger(con, tables, 16 if newer else 15, "raw"), newer)
+    ledger = loaded(con)
+    return COLUMNS, _all(ledger)
 
 
-def _all(ledger: Ledger, newer: bool) -> Iterator[Fact]:
-    batch: list[str] = []
-    size = 0
-    for session, held in [*ledger.sessions(), ("", _BYTES)]:
-        if batch and (size + held > _BYTES or len(batch) >= _SESSIONS):
-            for name, told in ledger.read(batch).items():
-                yield from _both(name, told) if newer else _view(name, told)
-            batch, size = [], 0
-        batch.append(session)
-        size += held
+def _all(ledger: Ledger) -> Iterator[Fact]:
+    for name, told in ledger.each():
+        yield from session_facts(name, told, ledger.newer)
+
+
+def session_facts(name: str, session: Session, newer: bool) -> Iterator[Fact]:
+    """Facts of one session."""
+    return _both(name, session) if newer else _view(name, session)
 
 
 def _both(name: str, session: Session) -> Iterator[Fact]:
@@ -73,9 +70,25 @@ def _both(name: str, session: Session) -> Iterator[Fact]:
         if done.view is not None:
             yield from _diagnostics(name, refused.diagnostics)
     for row in done.served:
-        yield ("row", name, row.row["turnId"], row.source, row.row["type"], None, None, row.row["id"], row.sequence)
+        told = row.row
+        yield (
+            "row",
+            name,
+            storable(told["turnId"]),
+            row.source,
+            told["type"],
+            None,
+            None,
+            storable(told["id"]),
+            row.sequence,
+        )
     for found in done.divergences:
         yield ("divergence", name, None, found.event_id, found.kind, found.view, found.pages, None, found.rows)
+    for line in beside(session, done):
+        turn, row_id = storable(line.turn_id), storable(line.row_id)
+        yield ("beside", name, turn, line.event_id, line.type, line.view, line.pages, row_id, line.place)
+        if line.members:
+            yield ("members", name, turn, line.event_id, line.type, None, None, line.members, line.place)
 
 
 def _view(name: str, session: Session) -> Iterator[Fact]:

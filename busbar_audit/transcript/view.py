@@ -5,10 +5,11 @@ The Session view folds all inline invocations at once (maka sheet 5.2); a page f
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from operator import attrgetter, itemgetter
+from typing import Any, NamedTuple
 
 from busbar_audit.transcript.event_shape import TERMINAL
 from busbar_audit.transcript.ledger import Opening, Stored
@@ -31,6 +32,7 @@ STRIDE = 8
 MOST_EVENTS, MOST_BYTES = 8_192, 16 << 20
 TOO_LARGE = "the turn is too large for a page"
 EMPTY = ":active-transcript-empty-text"
+_BY_SEQ = attrgetter("seq")
 Outcomes = Mapping[str, Mapping[str, Any]]
 Partials = Iterable[tuple[str, str | None, Event]]
 
@@ -49,6 +51,7 @@ class SessionView:
 
     rows, sources : transcript rows and the events they came from. turns : a record for each turn.
     diagnostics : the soft ones. order : ids of the events as they were folded.
+    owners : for each row the invocation it came from. alone : invocations of which a fold of their own gives the same rows.
     """
 
     rows: list[Row] = field(default_factory=list)
@@ -56,10 +59,11 @@ class SessionView:
     turns: list[Row] = field(default_factory=list)
     diagnostics: list[Diagnostic] = field(default_factory=list)
     order: list[str] = field(default_factory=list)
+    owners: list[str] = field(default_factory=list)
+    alone: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True)
-class PageRow:
+class PageRow(NamedTuple):
     """One row of a page: its durable sequence (ordinal x 8 + offset), the row, and the event it came from."""
 
     sequence: int
@@ -85,26 +89,38 @@ def session_view(
     Refused : the product throws for the whole session.
     """
     inline = [opening for opening in openings if opening.inline]
-    runs = _runs(inline, events, partials)
+    held = list(events)
+    runs, live = _runs(inline, held, partials)
+    times, sizes = Counter(opening.run_id for opening in inline), Counter(stored.invocation_id for stored in held)
     settled: list[tuple[Any, Event]] = []
     going: list[tuple[Any, Event]] = []
     diagnostics: list[Diagnostic] = []
     open_turns: list[str] = []
+    alone = set()
     for at, opening in enumerate(inline):
-        stored = runs[opening.run_id]
-        ends = [event for event, _ in stored if not event["partial"] and is_terminal(event)]
+        own = runs.get(opening.run_id, [])
+        ends = [one.event for one in own if is_terminal(one.event) and not one.event["partial"]]
         if not ends:
             open_turns.append(opening.turn_id)
-            shown = active([event for event, _ in stored])
+            shown = active([one.event for one in own])
             going += [((event["ts"], at, place, event["id"]), event) for place, event in enumerate(shown)]
             continue
         diagnostics += _terminal_fact(opening, ends)
+        places = _ordinals([one.ordinal for one in own])
         settled += [
-            ((ordinal, place, event["id"]), event)
-            for place, (event, ordinal) in enumerate(zip([e for e, _ in stored], _ordinals(stored), strict=True))
+            ((ordinal, place, one.event["id"]), one.event)
+            for place, (one, ordinal) in enumerate(zip(own, places, strict=True))
         ]
-    order = [event for _, event in sorted(settled, key=lambda p: p[0])]
-    order += [event for _, event in sorted(going, key=lambda p: p[0])]
+        if (
+            times[opening.run_id] == 1
+            and opening.run_id not in live
+            and sizes[opening.invocation_id] == len(own)
+            and all(one.event["invocationId"] == opening.invocation_id for one in own)
+            and places == sorted(places)
+        ):
+            alone.add(opening.invocation_id)
+    order = [event for _, event in sorted(settled, key=itemgetter(0))]
+    order += [event for _, event in sorted(going, key=itemgetter(0))]
     told = project(order, {o.invocation_id: o.run for o in inline}, outcomes, rules)
     if told.refused:
         raise Refused("the projection is refused", told.diagnostics)
@@ -114,6 +130,8 @@ def session_view(
         _turns(told.rows, open_turns),
         diagnostics + told.diagnostics,
         [event["id"] for event in order],
+        told.owners,
+        frozenset(alone - told.crossed),
     )
 
 
@@ -141,9 +159,17 @@ def placed(events: Iterable[Stored]) -> tuple[dict[str, list[Stored]], dict[str,
 
 
 def invocation_rows(
-    opening: Opening, events: Iterable[Stored], outcomes: Outcomes, ordinals: Mapping[str, int]
+    opening: Opening,
+    events: Iterable[Stored],
+    outcomes: Outcomes,
+    ordinals: Mapping[str, int],
+    folded: Projection | None = None,
 ) -> list[PageRow]:
     """What pages serve of one invocation: nothing of one that is not inline, has not ended, or has no place.
+
+    Parameters
+    ----------
+    folded : its fold, where it is known already, and its events have been found readable.
 
     Raises
     ------
@@ -151,18 +177,19 @@ def invocation_rows(
     """
     if not opening.inline or opening.event_id is None:
         return []
-    own = sorted(events, key=lambda s: s.seq)
+    own = sorted(events, key=_BY_SEQ)
     ends = [s for s in own if s.event is not None and is_terminal(s.event)]
     if len(own) > MOST_EVENTS or sum(s.bytes for s in own) > MOST_BYTES:
         raise Refused(TOO_LARGE)
     first, last = ordinals.get(opening.event_id), ends[0].ordinal if ends else None
     if first is None or last is None:
         return []
-    _readable(own)
-    told = project([s.event for s in own if s.event], {opening.invocation_id: opening.run}, outcomes)
-    if told.refused:
-        raise Refused("the projection is refused", told.diagnostics)
-    return _sequenced(told, ordinals, first, last)
+    if folded is None:
+        _readable(own)
+        folded = project([s.event for s in own if s.event], {opening.invocation_id: opening.run}, outcomes)
+    if folded.refused:
+        raise Refused("the projection is refused", folded.diagnostics)
+    return _sequenced(folded, ordinals, first, last)
 
 
 def _sequenced(told: Projection, ordinals: Mapping[str, int], first: int, last: int) -> list[PageRow]:
@@ -205,31 +232,40 @@ def _readable(events: Iterable[Stored]) -> None:
             raise Refused("an event's payload names another event")
 
 
+class _Read(NamedTuple):
+    """A decoded event with its place in the session."""
+
+    event: Event
+    ordinal: int | None
+
+
 def _runs(
     inline: Sequence[Opening], events: Iterable[Stored], partials: Partials
-) -> dict[str, list[tuple[Event, int | None]]]:
-    """Events of each run in ledger order, live texts after the event they followed."""
+) -> tuple[dict[str, list[_Read]], set[str]]:
+    """Events of each run in ledger order, live texts after the event they followed; and the runs that have live texts."""
     wanted = {opening.run_id for opening in inline}
     own = [stored for stored in events if stored.run_id in wanted]
     _readable(own)
-    runs: dict[str, list[tuple[Event, int | None]]] = defaultdict(list)
-    for stored in sorted(own, key=lambda s: s.seq):
-        runs[stored.run_id].append((stored.event or {}, stored.ordinal))
+    runs: dict[str, list[_Read]] = defaultdict(list)
+    for stored in sorted(own, key=_BY_SEQ):
+        runs[stored.run_id].append(_Read(stored.event or {}, stored.ordinal))
+    live = set()
     for run, after, partial in partials:
         if run not in wanted:
             continue
-        ids = [event["id"] for event, _ in runs[run]]
+        live.add(run)
+        ids = [one.event["id"] for one in runs[run]]
         at = ids.index(after) + 1 if after in ids else (len(ids) if after is None else 0)
-        while at < len(ids) and runs[run][at][0]["partial"]:
+        while at < len(ids) and runs[run][at].event["partial"]:
             at += 1
-        runs[run].insert(at, (partial, None))
-    return runs
+        runs[run].insert(at, _Read(partial, None))
+    return runs, live
 
 
-def _ordinals(stored: Sequence[tuple[Event, int | None]]) -> list[float]:
+def _ordinals(told: Sequence[int | None]) -> list[float]:
     """The place of each event: its own, else that of the one before it in its run, else that of the one after it."""
     places: list[float | None] = []
-    for _, ordinal in stored:
+    for ordinal in told:
         places.append(ordinal if ordinal is not None else (places[-1] if places else None))
     following = next((place for place in places if place is not None), float("inf"))
     return [following if place is None else place for place in places]

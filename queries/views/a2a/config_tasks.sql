@@ -1,6 +1,6 @@
 -- view: config_tasks
 -- kind: view
--- about: one row a push configuration with its task: has_task, and the task's class and time of the last write.
+-- about: one row a push configuration with its task: has_task, and the task's class, state and time of the last write.
 -- applies: a2a postgres 1-14
-SELECT c.task_id, c.config_id, c.created_sequence, c.local, t.task_id IS NOT NULL AS has_task, t.class, t.updated_at AS task_updated
+SELECT c.task_id, c.config_id, c.created_sequence, c.local, t.task_id IS NOT NULL AS has_task, t.class, t.state, t.updated_at AS task_updated
 FROM audit.push_configs AS c LEFT JOIN audit.tasks AS t ON t.task_id = c.task_id

@@ -1,6 +1,6 @@
-"""What the JSON of an A2A Python SDK's rows says: state, dialect and time of a task; form and callback of a configuration.
+"""What the JSON of rows of the A2A SDKs in Python, JavaScript and Java says: a task's state, dialect and time; a callback.
 
-Source: fact sheet section 8.1. An encrypted configuration (a Fernet token) is recognised and never decrypted.
+Source: fact sheet sections 8.1 to 8.3. An encrypted configuration (a Fernet token) is recognised and never decrypted.
 """
 
 from __future__ import annotations
@@ -21,6 +21,15 @@ TASK_COLUMNS = (
     ("reason", _TEXT),
     ("state", _TEXT),
     ("dialect", _TEXT),
+    ("status_us", _NUMBER),
+)
+JAVA_TASK_COLUMNS = (
+    ("_row", _NUMBER),
+    ("ok", _TRUTH),
+    ("reason", _TEXT),
+    ("payload_id", _TEXT),
+    ("payload_context_id", _TEXT),
+    ("payload_state", _TEXT),
     ("status_us", _NUMBER),
 )
 CONFIG_COLUMNS = (
@@ -54,17 +63,58 @@ _FERNET = re.compile(rb"gAAAAA[A-Za-z0-9_-]{50,}={0,2}")
 _FRACTION = re.compile(r"(\.\d{6})\d+")
 
 
-def task_lines(con: Any) -> Iterator[Line]:
+def python_tasks(con: Any) -> Iterator[Line]:
     """Rows of ``source.python_tasks`` in the columns of `TASK_COLUMNS`."""
-    for row, status in batches(con, "SELECT _row, status FROM {}.raw.tasks"):
-        yield (row, *_status(status))
+    for rows in batches(con, "SELECT _row, status FROM {}.raw.tasks"):
+        yield from ((row, *_status(status)) for row, status in rows)
 
 
-def config_lines(con: Any) -> Iterator[Line]:
+def python_configs(con: Any) -> Iterator[Line]:
     """Rows of ``source.python_configs`` in the columns of `CONFIG_COLUMNS`."""
     query = "SELECT _row, config_data, task_id, config_id FROM {}.raw.push_notification_configs"
-    for row, data, task_id, config_id in batches(con, query):
-        yield (row, *_config(data or b"", task_id, config_id))
+    for rows in batches(con, query):
+        yield from ((row, *_config(data or b"", task_id, config_id)) for row, data, task_id, config_id in rows)
+
+
+def js_tasks(con: Any) -> Iterator[Line]:
+    """Rows of ``source.js_tasks`` in the columns of `TASK_COLUMNS`; a task may have no status at all."""
+    for rows in batches(con, "SELECT _row, status FROM {}.raw.tasks"):
+        yield from (
+            (row, *(_status(status) if status else (True, None, None, None, None))) for row, status in rows
+        )  # fmt: skip
+
+
+def js_configs(con: Any) -> Iterator[Line]:
+    """Rows of ``source.js_configs`` in the columns of `CONFIG_COLUMNS`; what stands in columns is not repeated in them."""
+    query = "SELECT _row, config_data, task_id, config_id FROM {}.raw.push_notification_configs"
+    for rows in batches(con, query):
+        yield from ((row, *_config((data or "{}").encode(), task, config)) for row, data, task, config in rows)
+
+
+def java_tasks(con: Any) -> Iterator[Line]:
+    """Rows of ``source.java_tasks`` in the columns of `JAVA_TASK_COLUMNS`."""
+    for rows in batches(con, "SELECT _row, task_data FROM {}.raw.a2a_tasks"):
+        for row, data in rows:
+            told = _object(data or "")
+            status = told.get("status") if told else None
+            if told is None or not isinstance(status, dict):
+                yield row, False, "no JSON object with a status", *[None] * 4
+            else:
+                state = _word(status.get("state"))
+                yield row, True, None, told.get("id"), told.get("contextId"), state, _moment(status.get("timestamp"))
+
+
+def java_configs(con: Any) -> Iterator[Line]:
+    """Rows of ``source.java_configs`` in the columns of `CONFIG_COLUMNS`."""
+    query = "SELECT _row, task_data, task_id, config_id FROM {}.raw.a2a_push_notification_configs"
+    for rows in batches(con, query):
+        yield from ((row, *_config((data or "").encode(), task, config)) for row, data, task, config in rows)
+
+
+def _word(state: object) -> str:
+    """A state in either dialect, by Java's name or by its number in neither, as the word of the older dialect."""
+    word = str(state or "unspecified").removeprefix("TASK_STATE_").lower().replace("_", "-")
+    return word if word in _WORDS else "unspecified" if word in ("unknown", "unrecognized") else "unknown"
 
 
 def _status(text: str | None) -> tuple[Any, ...]:

@@ -1,0 +1,14 @@
+-- code: A2A-J03
+-- title: A task in another dialect than its version says
+-- severity: high
+-- applies: a2a-js postgres 1, a2a-js sqlite 1
+-- params: none
+-- examines: audit.tasks
+-- proves: protocol_version is 1.0 and the state is spelled as in 0.3, or the other way round, or the version is none of
+--   these.
+-- does not prove: Who changed it, or when.
+-- meaning: A state of another dialect than the one this SDK writes: it was written by other means.
+-- next: Write the task again through the SDK.
+SELECT 'tasks' AS subject, task_id AS place, CAST(NULL AS BIGINT) AS first_seq, CAST(NULL AS BIGINT) AS last_seq, 1 AS records, 'protocol_version ' || left(protocol_version, 16) || ', dialect ' || coalesce(dialect, 'unknown') AS detail
+FROM audit.tasks WHERE ok AND protocol_version IS NOT NULL AND dialect IS NOT NULL AND protocol_version <> dialect
+ORDER BY subject, place, first_seq, last_seq, detail

@@ -1,0 +1,8 @@
+-- verb: purge_metering_before
+-- table: usage_metering
+-- about: rows of usage_metering that go, each by its key: those of exactly one bucket.
+-- applies: busbar postgres 6
+-- params: bucket hugeint
+SELECT 'usage_metering' AS table_name, [key_id, CAST(bucket AS VARCHAR), model, provider] AS key, 'usage_metering' AS population, key_id AS scope,
+    CAST(NULL AS HUGEINT) AS seq, CAST(bucket AS HUGEINT) AS ts, 'predicate' AS why
+FROM raw.usage_metering WHERE bucket = $bucket

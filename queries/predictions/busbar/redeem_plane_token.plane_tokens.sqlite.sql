@@ -1,0 +1,8 @@
+-- verb: redeem_plane_token
+-- table: plane_tokens
+-- about: tokens that go when the next one is redeemed: on this engine those of every kind.
+-- applies: busbar sqlite 10-12
+-- params: now hugeint
+SELECT 'plane_tokens' AS table_name, [kind, token] AS key, 'plane_tokens' AS population, '' AS scope,
+    CAST(NULL AS HUGEINT) AS seq, CAST(expires_at AS HUGEINT) AS ts, 'predicate' AS why
+FROM raw.plane_tokens WHERE expires_at < $now

@@ -1,0 +1,6 @@
+-- verb: purge_metering_before
+-- table: usage_metering
+-- about: what the verb runs on usage_metering, in the words of the store.
+-- applies: busbar sqlite 10-12
+-- params: bucket varchar
+DELETE FROM usage_metering WHERE bucket = $bucket

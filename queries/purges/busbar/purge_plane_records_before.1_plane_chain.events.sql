@@ -1,0 +1,7 @@
+-- verb: purge_plane_records_before
+-- table: plane_chain
+-- about: what the verb runs on plane_chain, in the words of the store.
+-- applies: busbar postgres 10-11
+-- params: kind varchar, cutoff hugeint
+DELETE FROM plane_chain WHERE kind = 'task_event' AND CAST($kind AS TEXT) = 'task'
+    AND parent IN (SELECT id FROM plane_records WHERE kind = $kind AND ts < $cutoff AND (CAST($kind AS TEXT) <> 'task' OR disposition = 'terminal'))

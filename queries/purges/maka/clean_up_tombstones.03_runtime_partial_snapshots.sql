@@ -1,0 +1,6 @@
+-- verb: clean_up_tombstones
+-- table: runtime_partial_snapshots
+-- about: what the clean-up of deleted sessions has to remove from runtime_partial_snapshots.
+-- applies: maka sqlite 11-18
+-- params: none
+DELETE FROM runtime_partial_snapshots WHERE session_id IN (SELECT session_id FROM session_metadata_tombstones WHERE cleanup_pending <> 0)

@@ -1,0 +1,6 @@
+-- verb: clean_up_tombstones
+-- table: core_root_turn_admissions
+-- about: what the clean-up of deleted sessions has to remove from core_root_turn_admissions.
+-- applies: maka sqlite 11-18
+-- params: none
+DELETE FROM core_root_turn_admissions WHERE session_id IN (SELECT session_id FROM session_metadata_tombstones WHERE cleanup_pending <> 0)
