@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -184,8 +185,7 @@ def run(
     except duckdb.InterruptException:
         raise  # somebody stopped the run; that is no answer of this check
     except (duckdb.Error, AuditError) as error:
-        first = str(error).splitlines()[0]
-        return ended(Outcome.COULD_NOT_RUN, f"the query failed: {first}")
+        return ended(Outcome.COULD_NOT_RUN, f"the query failed: {_without_values(error)}")
     gone = _lacking(store, frozenset().union(*(views.tables_of(r) for r in check.relations())))
     if found["findings"] and check.query.header.get("outcome") == Outcome.COULD_NOT_RUN:
         return ended(Outcome.COULD_NOT_RUN, found["samples"][0].detail, examined)
@@ -221,6 +221,14 @@ def result(check: Check, outcome: Outcome, reason: str, **more: Any) -> CheckRes
         header["next"],
         tuple(more.get("accepted", ())),
     )
+
+
+def _without_values(error: Exception) -> str:
+    """The first line of what was said, without what it quotes of a value: that is content of the store."""
+    first = next(iter(str(error).splitlines()), "")
+    # These two speak of names.
+    of_names = isinstance(error, (AuditError, duckdb.BinderException, duckdb.CatalogException))
+    return first if of_names else re.sub(r"""['"].*(?:['"]|$)""", "…", first)
 
 
 def not_applicable(check: Check, store: Store, values: Mapping[str, Any]) -> str:

@@ -393,14 +393,34 @@ def rehearse(
     purge: Annotated[str | None, typer.Option(metavar="CMD", help="Runs the gateway's purge.")] = None,
     timeout: Annotated[float, typer.Option(help="Seconds for each command.")] = 120.0,
     shell: Annotated[bool, typer.Option("--shell", help="Run the commands by /bin/sh.")] = False,
+    conversion: Annotated[
+        bool,
+        typer.Option("--conversion", help="maka: convert each session on a copy, cut at every append, and resume it."),
+    ] = False,
+    points: Annotated[int, typer.Option(min=2, help="--conversion: cut a session at so many points at most.")] = 120,
+    kills: Annotated[int, typer.Option(min=0, help="--conversion: and kill a process at so many.")] = 0,
+    session: Annotated[str | None, typer.Option(metavar="ID", help="--conversion: this session only.")] = None,
+    after: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TARGET", help="--conversion: the store as an upgrade left it, held against the prediction."
+        ),
+    ] = None,
     schema: SchemaOption = None,
     out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder for the outputs.")] = None,
     as_json: JsonOption = False,
 ) -> int:
-    """Rehearse on a store; this version has the restart proof."""
+    """Rehearse on a store: a restart, or the conversion of a workspace's sessions."""
+    if conversion:
+        if restart_proof or out is not None:
+            raise UsageError(
+                "rehearse --conversion takes neither --restart-proof nor --out.", "--json gives the result."
+            )
+        return _conversion(target, points, kills, session, after, as_json)
     if not restart_proof or write is None or restart is None:
         raise UsageError(
-            "rehearse needs --restart-proof with --write CMD and --restart CMD.", "This version has no other rehearsal."
+            "rehearse needs --restart-proof with --write CMD and --restart CMD, or --conversion.",
+            "This version has no other rehearsal.",
         )
     from busbar_audit.rehearsal.restart import Commands, Proof
     from busbar_audit.rehearsal.restart import restart_proof as prove
@@ -484,6 +504,41 @@ def retention(
             print(line)
         print(word)
     return made.exit_code
+
+
+def _conversion(target: str, points: int, kills: int, session: str | None, after: str | None, as_json: bool) -> int:
+    from busbar_audit.rehearsal import conversion as rehearsing
+
+    with console.progress() as say, ExitStack() as stack:
+        path = stack.enter_context(open_store(target, family="maka", progress=say)).snapshot.path
+        there = rehearsing.sessions(path)
+        if session is not None and session not in there:
+            raise UsageError(
+                f"Session {printable(session)} has nothing to convert.",
+                "One with rows that is not said to be converted.",
+            )
+        chosen = there if session is None else [session]
+        if after is not None:
+            later = stack.enter_context(open_store(after, family="maka", progress=say)).snapshot.path
+            foretold = [rehearsing.against(path, later, each) for each in chosen]
+            told, lines = rehearsing.document(foretold), rehearsing.told(foretold)
+        else:
+            found = []
+            for number, each in enumerate(chosen, 1):
+                say(f"converting session {number} of {len(chosen)}")
+                found.append(rehearsing.rehearse_session(path, each, points=points, kills=kills, folder=path.parent))
+            told, lines = rehearsing.document(found), rehearsing.lines(found)
+    if as_json:
+        print(json.dumps(told, indent=1, ensure_ascii=True))
+        print(told["verdict"], file=sys.stderr)
+    else:
+        for line in lines:
+            print(line)
+        if not chosen:
+            print("no session has rows that are not converted: nothing was rehearsed")
+        print(told["verdict"])
+    code: int = told["exit_code"]
+    return code
 
 
 @app.command()

@@ -169,6 +169,12 @@ by_sql("revision dropped", {"G04": "v1 or later"}, f"ALTER TABLE {{s}}.{T} DROP 
 by_rows("migration over the first shape", {"G04": "first shape", "M09": "missing", "M08": "other columns", "D02": "not local"},
         first_shape_with_migration, base="first")  # fmt: skip
 by_sql("child table", {"G06": "inheritance"}, f"CREATE TABLE {{s}}.child () INHERITS ({{s}}.{P})")
+by_sql(
+    "deletes do nothing",
+    {"G06": "1 rewrite rule"},
+    f"CREATE RULE keep AS ON DELETE TO {{s}}.{T} DO INSTEAD NOTHING",
+    base="legacy",
+)
 by_sql("unlogged", {"G07": T}, f"ALTER TABLE {{s}}.{T} SET UNLOGGED", base="v3b")
 by_sql("provenance may be null", {"M01": "NULL"}, f"ALTER TABLE {{s}}.{P} ALTER local_postgres_task DROP NOT NULL")
 by_sql(
@@ -230,6 +236,8 @@ by_sql(
     f"ALTER TABLE {{s}}.{P} ALTER created_sequence DROP DEFAULT",
     base="v1",
 )
+by_sql("sequence downwards", {"M09": "counts by -1"},
+       "ALTER SEQUENCE {s}.a2a_tasks_created_sequence INCREMENT BY -1 MINVALUE -100", base="v3b")  # fmt: skip
 by_sql("another sequence", {"M09": "a2a_tasks_created_sequence"}, "CREATE SEQUENCE {s}.mine",
        f"ALTER TABLE {{s}}.{T} ALTER created_sequence SET DEFAULT nextval('{{s}}.mine')", base="legacy")  # fmt: skip
 by_sql(
@@ -275,6 +283,8 @@ by_sql(
 )
 by_sql("a trigger before deletes", {"F12": "before delete"}, f"CREATE FUNCTION {{s}}.keep() RETURNS trigger {_NEW.format('RETURN NULL;')}",
        f"CREATE TRIGGER keep BEFORE DELETE ON {{s}}.{T} FOR EACH ROW EXECUTE FUNCTION {{s}}.keep()")  # fmt: skip
+by_sql("a trigger before the cleanup", {"F12": "before delete"}, f"CREATE FUNCTION {{s}}.keep() RETURNS trigger {_NEW.format('RETURN NULL;')}",
+       f"CREATE TRIGGER keep BEFORE DELETE ON {{s}}.{P} FOR EACH ROW EXECUTE FUNCTION {{s}}.keep()", base="v3b")  # fmt: skip
 by_sql(
     "nobody creates",
     {"F13": "not log in", "F15": "EXECUTE"},
@@ -288,13 +298,19 @@ by_sql("service may not insert", {"F15": f"INSERT on {P}"}, f"REVOKE INSERT ON {
 by_sql("service may not use a sequence", {"F15": "USAGE on a2a_tasks_created_sequence"},
        "REVOKE USAGE ON SEQUENCE {s}.a2a_tasks_created_sequence FROM a2a_service", base="legacy")  # fmt: skip
 by_sql("everybody reads secrets", {"F16": "PUBLIC", "S05": "token"}, f"GRANT SELECT ON {{s}}.{P} TO PUBLIC")
+by_sql(
+    "everybody reads one column",
+    {"F16": "PUBLIC", "S05": "token"},
+    f"GRANT SELECT (config_proto) ON {{s}}.{P} TO PUBLIC",
+    base="v1",
+)
 by_sql("everybody creates", {"F17": "PUBLIC"}, "GRANT CREATE ON SCHEMA {s} TO PUBLIC")
 by_sql("tasks filtered", {"F18": "on"}, f"ALTER TABLE {{s}}.{T} ENABLE ROW LEVEL SECURITY")
 
 # ---- locks and settings
-by_sql("serializable by default", {"L01": "role {s}_iso"}, "CREATE ROLE {s}_iso", f"GRANT DELETE ON {{s}}.{T} TO {{s}}_iso",
-       "ALTER ROLE {s}_iso SET default_transaction_isolation = 'serializable'")  # fmt: skip
-by_sql("replica by default", {"L02": "role in this database {s}_rep"}, "CREATE ROLE {s}_rep", f"GRANT DELETE ON {{s}}.{T} TO {{s}}_rep",
+by_sql("serializable by default", {"L01": "role {s}_iso"}, "CREATE ROLE {s}_iso LOGIN", f"GRANT DELETE ON {{s}}.{T} TO {{s}}_iso",
+       "ALTER ROLE {s}_iso SET default_transaction_isolation = 'Serializable'")  # fmt: skip
+by_sql("replica by default", {"L02": "role in this database {s}_rep"}, "CREATE ROLE {s}_rep LOGIN", f"GRANT DELETE ON {{s}}.{T} TO {{s}}_rep",
        "ALTER ROLE {s}_rep IN DATABASE a2a SET session_replication_role = 'replica'")  # fmt: skip
 by_sql("half published", {"L03": "only the tasks"}, f"CREATE PUBLICATION half_{{s}} FOR TABLE {{s}}.{T}")
 by_rows("two spellings of the key", {"L04": "a2a_tasks"}, helpers(13, LOCK, quoted=True), base="v3b")
@@ -401,6 +417,12 @@ by_sql(
     "written tomorrow",
     {"D23": "seconds after"},
     f"UPDATE {{s}}.{T} SET updated_at = '2030-01-01' WHERE created_sequence = 18",
+)
+by_sql(
+    "written for ever",
+    {"D23": "seconds after"},
+    f"UPDATE {{s}}.{P} SET updated_at = 'infinity' WHERE created_sequence = 18",
+    base="v3b",
 )
 by_rows("old numbering", {"D25": "endpoint"}, old_config)
 

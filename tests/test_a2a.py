@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -170,6 +171,15 @@ def test_a_lock_held_by_an_idle_session_is_seen(server: Server) -> None:
     ]
 
 
+def _wait(con: Any, query: str) -> list[Any]:
+    """Ask until there is an answer, or ten seconds are over."""
+    ended = time.monotonic() + 10
+    while not (rows := con.execute(query).fetchall()) and time.monotonic() < ended:
+        time.sleep(0.02)
+    assert rows, query
+    return list(rows)
+
+
 def test_an_audit_takes_weak_locks_and_calls_no_helper(server: Server) -> None:
     with server.connect(DATABASE) as con:
         con.execute("ALTER ROLE postgres IN DATABASE a2a SET track_functions = 'all'")
@@ -184,7 +194,15 @@ def test_an_audit_takes_weak_locks_and_calls_no_helper(server: Server) -> None:
             assert modes == [("relation", "AccessShareLock")]
         judged(server, "v4")
         with server.connect(DATABASE) as con:
-            assert con.execute("SELECT funcname FROM pg_stat_user_functions WHERE schemaname = 'v4'").fetchall() == []
+            # A process tells its calls when it ends.
+            _wait(
+                con, "SELECT 1 WHERE NOT EXISTS (SELECT FROM pg_stat_activity WHERE application_name = 'busbar-audit')"
+            )
+            with server.connect(DATABASE) as other:
+                other.execute(f"SELECT v4.{PUSH}('x')")
+            # This one call is counted, so none of the audits' would have been missed.
+            counted = "SELECT funcname, calls FROM pg_stat_user_functions WHERE schemaname = 'v4' AND calls > 0"
+            assert _wait(con, counted) == [(PUSH, 1)]
     finally:
         with server.connect(DATABASE) as con:
             con.execute("ALTER ROLE postgres IN DATABASE a2a RESET track_functions")
@@ -242,6 +260,7 @@ def test_what_is_legal_is_no_finding(server: Server) -> None:
         con.execute(f"ALTER TABLE odd.{P} ENABLE ROW LEVEL SECURITY")  # the cleanup's owner owns the table
         con.execute("CREATE FUNCTION odd.noted() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'")
         con.execute(f"CREATE TRIGGER noted AFTER UPDATE OR DELETE ON odd.{T} FOR EACH ROW EXECUTE FUNCTION odd.noted()")
+        con.execute(f"CREATE TRIGGER noted AFTER INSERT ON odd.{P} FOR EACH ROW EXECUTE FUNCTION odd.noted()")
         con.execute(f"CREATE INDEX mine ON odd.{P} (url)")
         con.execute("CREATE TABLE odd.others (i int)")
         con.execute(f"CREATE PUBLICATION whole FOR TABLE odd.{T}, odd.{P}")
@@ -249,6 +268,23 @@ def test_what_is_legal_is_no_finding(server: Server) -> None:
         con.execute(f"GRANT SELECT ON odd.{P} TO a2a_reader")
         con.execute("ALTER ROLE a2a_reader SET default_transaction_isolation = 'serializable'")
         con.execute(f"COMMENT ON TABLE odd.{T} IS 'ours'")
+        con.execute(f'ALTER TABLE odd.{T} ALTER COLUMN id TYPE text COLLATE "C"')
+        con.execute(
+            f"ALTER TABLE odd.{T} ALTER status_seconds SET DEFAULT '0'::bigint, "
+            "ALTER updated_at SET DEFAULT CURRENT_TIMESTAMP"
+        )
+        # Settings that never hold: of a role that may not log in, and of one that has another one in this database.
+        for name, kind in (("a2a_group", "NOLOGIN"), ("a2a_sweeper", "LOGIN")):
+            con.execute(f"CREATE ROLE {name} {kind}")
+            con.execute(f"GRANT DELETE ON odd.{T} TO {name}")
+            con.execute(f"ALTER ROLE {name} SET default_transaction_isolation = 'serializable'")
+            con.execute(f"ALTER ROLE {name} SET session_replication_role = 'ORIGIN'")
+        con.execute("ALTER ROLE a2a_sweeper IN DATABASE a2a SET default_transaction_isolation = 'read committed'")
+        # Two groups that each give half of what a service needs.
+        con.execute("CREATE ROLE a2a_caller NOLOGIN")
+        con.execute(f"GRANT EXECUTE ON FUNCTION odd.{PUSH}(text) TO a2a_caller")
+        con.execute("CREATE ROLE a2a_member LOGIN IN ROLE a2a_caller, a2a_reader")
+        con.execute(f"GRANT SELECT ON odd.{T} TO a2a_reader")
     result, findings = judged(server, schema)
     assert (result.exit_code, codes(result)) == (0, set()), [f for f in findings if f.severity != "info"]
     assert {"A2A-F12", "A2A-F16", "A2A-S01", "A2A-S04", "A2A-S05", "A2A-S06"} <= result.codes()
@@ -266,6 +302,19 @@ def test_legal_states_are_told_as_information(server: Server) -> None:
     assert codes(result) - {"D19"} == set()
     assert {"A2A-D03", "A2A-D17", "A2A-F09", "A2A-G05", "A2A-L06", "A2A-L07", "A2A-S05"} <= result.codes()
     assert "A2A-M06" in judged(server, "push")[0].codes()
+
+
+def test_a_column_of_another_type_is_named_and_its_values_are_not(server: Server) -> None:
+    """What cannot be compared is not judged, and why is told without the value that was in the way."""
+    written(server, "v4", "retyped")
+    with server.connect(DATABASE) as con:
+        con.execute(f"ALTER TABLE retyped.{T} ALTER status_seconds DROP DEFAULT, ALTER status_seconds TYPE text")
+        con.execute(f"UPDATE retyped.{T} SET status_seconds = 'hunter2 ''\nhunter2' WHERE created_sequence = 1")
+    result, findings = judged(server, "retyped")
+    assert codes(result) == {"G03"}
+    assert result.check("A2A-D09").outcome is Outcome.COULD_NOT_RUN
+    assert "Could not convert string …" in result.check("A2A-D09").reason
+    assert "hunter2" not in json.dumps(result.as_dict()) + str(findings)
 
 
 def test_a_store_whose_schema_has_capitals(server: Server) -> None:

@@ -191,10 +191,10 @@ def _hosts(session: Session, limit: int) -> Block:
     query = session.figure("a2a_callbacks")
     found = session.rows(query)
     names, counts = ("scheme", "host", "reach"), ("configurations", "tasks", "tokens", "credentials", "user_names")
-    shown = found[:limit]
+    shown, told = found[:limit], (*counts[:-1], "user names in URLs")
     return listed(
         "Callbacks by host",
-        (*names, *counts),
+        (*names, *told),
         [[*(text(r[n] or "") for n in names), *(number(r[c]) for c in counts)] for r in shown],
         [[*(printable(r[n] or "") for n in names), *(r[c] for c in counts)] for r in shown],
         query,
@@ -203,7 +203,7 @@ def _hosts(session: Session, limit: int) -> Block:
         do="Look at hosts you do not know, at plain http, and at private addresses.",
         empty="No callback is stored.",
         total=len(found),
-        numeric=counts,
+        numeric=told,
     )
 
 

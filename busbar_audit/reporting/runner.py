@@ -18,7 +18,7 @@ from busbar_audit.policy import read_policy
 from busbar_audit.reporting import notebooks as books
 from busbar_audit.reporting.outputs import Audited, folder_of, verdict_over, write_folder, write_tables
 from busbar_audit.reporting.publish import published
-from busbar_audit.reporting.session import RESULT
+from busbar_audit.reporting.session import PURGES, RESULT, next_purges
 from busbar_audit.result import Result
 from busbar_audit.store import Store, find_stores, open_store
 from busbar_audit.verdict import Verdict
@@ -26,6 +26,8 @@ from busbar_audit.witnessing import advance, open_witness
 
 Progress = Callable[[str], None]
 Named = str | os.PathLike[str]
+# The notebook that shows what the next purge would take; without it nothing is predicted.
+_RETENTION = "04"
 
 
 @dataclass(frozen=True)
@@ -126,6 +128,11 @@ def report(
                     chosen = paths if notebooks is not None else books.fitting(paths, store.family)
                     if chosen:
                         say(f"running {len(chosen)} notebook(s)")
+                        if any(path.stem.startswith(_RETENTION) for path in chosen):
+                            purges = next_purges(result, declared)
+                            (store.directory / PURGES).write_text(
+                                json.dumps(purges, ensure_ascii=True), encoding="utf-8"
+                            )
                         prepare(result, document)
                         warm.result()
                         ran = books.run(

@@ -53,8 +53,8 @@ LEFT JOIN pg_description d ON d.objoid = p.oid AND d.classoid = 'pg_proc'::regcl
 WHERE n.nspname = %s AND p.proname = ANY (%s)
 """
 _SEQUENCES = """
-SELECT c.relname, has_schema_privilege(n.oid, 'USAGE') AND has_sequence_privilege(c.oid, 'SELECT')
-FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+SELECT c.relname, has_schema_privilege(n.oid, 'USAGE') AND has_sequence_privilege(c.oid, 'SELECT'), q.seqincrement
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_sequence q ON q.seqrelid = c.oid
 WHERE n.nspname = %s AND c.relkind = 'S' AND c.relname = ANY (%s)
 """
 # Keys of eight bytes have objsubid 1. Our own transaction takes none.
@@ -142,7 +142,7 @@ def facts(ask: Ask, readable: Shape, schema: str) -> Mapping[str, Facts]:
     told = {name: Facts(a2a_catalog.RELATIONS[name], rows) for name, rows in a2a_catalog.read(ask, schema).items()}
     told["sequences"] = Facts(
         (("name", "VARCHAR"), ("table_name", "VARCHAR"), ("readable", "BOOLEAN"), ("last_value", "BIGINT"),
-         ("is_called", "BOOLEAN"), ("place", "VARCHAR")),
+         ("is_called", "BOOLEAN"), ("place", "VARCHAR"), ("step", "BIGINT")),
         list(_sequences(ask, schema)),
     )  # fmt: skip
     told["advisory_locks"] = Facts(
@@ -178,13 +178,13 @@ def _java_differences(wanted: Shape, found: Shape) -> Iterator[Difference]:
 
 def _sequences(ask: Ask, schema: str) -> Iterator[tuple[Any, ...]]:
     tables = {TASK_SEQUENCE: TASKS, CONFIG_SEQUENCE: CONFIGS}
-    for name, readable in ask(_SEQUENCES, schema, list(tables)):
+    for name, readable, step in ask(_SEQUENCES, schema, list(tables)):
         last, called = None, None
         if readable:
             ((last, called),) = ask(
                 sql.SQL("SELECT last_value, is_called FROM {}").format(sql.Identifier(schema, name))
             )
-        yield name, tables[name], readable, last, called, f"{schema}.{name}"
+        yield name, tables[name], readable, last, called, f"{schema}.{name}", step
 
 
 def _locks(ask: Ask, readable: Shape, schema: str, functions: Facts) -> list[tuple[Any, ...]]:
@@ -226,7 +226,15 @@ def _names(shape: Shape, table: str) -> set[str]:
 
 
 def _ordered(table: TableShape) -> TableShape:
-    return replace(table, columns=tuple(sorted(table.columns, key=lambda column: column.name)))
+    return replace(table, columns=tuple(map(_plainly, sorted(table.columns, key=lambda column: column.name))))
+
+
+def _plainly(column: ColumnShape) -> ColumnShape:
+    """Without what no statement of the SDK notices: a collation, and how a default is spelled."""
+    default = column.default
+    if default is not None:
+        default = "now()" if default == "CURRENT_TIMESTAMP" else default.strip("'")
+    return replace(column, type=column.type.partition(" collate ")[0], default=default)
 
 
 def _derived(table: str, columns: tuple[tuple[str, str], ...], lines: Callable[[Any], Iterator[Any]]) -> Derived:

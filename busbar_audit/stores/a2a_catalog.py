@@ -24,7 +24,8 @@ def _columns(**kinds: str) -> Columns:
 
 RELATIONS: Mapping[str, Columns] = {
     "relations": _columns(
-        name=_T, kind=_T, persistence=_T, partition=_B, inherits=_B, row_security=_B, forced=_B, owner=_T
+        name=_T, kind=_T, persistence=_T, partition=_B, inherits=_B, row_security=_B, forced=_B, owner=_T,
+        rules=_N,
     ),
     "functions": _columns(
         name=_T, schema_name=_T, here=_B, intended=_B, arguments=_T, result=_T, language=_T, security_definer=_B,
@@ -56,7 +57,8 @@ FROM pg_namespace n WHERE n.nspname = %(schema)s
 _RELATIONS = """
 SELECT c.relname, c.relkind::text, c.relpersistence::text, c.relispartition,
     EXISTS (SELECT FROM pg_inherits i WHERE c.oid IN (i.inhrelid, i.inhparent)),
-    c.relrowsecurity, c.relforcerowsecurity, pg_get_userbyid(c.relowner)
+    c.relrowsecurity, c.relforcerowsecurity, pg_get_userbyid(c.relowner),
+    (SELECT count(*) FROM pg_rewrite r WHERE r.ev_class = c.oid AND r.ev_type <> '1' AND r.ev_enabled <> 'D')
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = %(schema)s AND c.relname IN (%(tasks)s, %(configs)s) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
 ORDER BY 1
@@ -107,32 +109,45 @@ WITH store AS (SELECT %(tasks_oid)s::oid AS tasks), objects AS (
     FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
     WHERE n.nspname = %(schema)s AND p.proname = ANY (%(helpers)s)
     UNION ALL
+    -- Where the secrets are, a right on the column alone is one on them.
+    SELECT c.relname, c.relowner, t.attacl
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute t ON t.attrelid = c.oid
+    WHERE n.nspname = %(schema)s AND c.relname = %(configs)s AND t.attname IN ('url', 'config_proto') AND NOT t.attisdropped
+    UNION ALL
     SELECT 'schema', nspowner, coalesce(nspacl, acldefault('n', nspowner)) FROM pg_namespace WHERE nspname = %(schema)s
 )
 SELECT DISTINCT o.name, coalesce(r.rolname, 'PUBLIC'), a.privilege_type, a.grantee = o.owner, coalesce(r.rolsuper, false),
     coalesce(r.rolcanlogin, false),
     CASE WHEN a.grantee <> 0 THEN has_table_privilege(a.grantee, s.tasks, 'SELECT')
+        -- A group calls nothing: its members do, with what other groups give them.
+        OR NOT r.rolcanlogin AND EXISTS (SELECT FROM pg_roles m WHERE m.rolcanlogin AND NOT m.rolsuper
+            AND pg_has_role(m.oid, r.oid, 'USAGE') AND has_table_privilege(m.oid, s.tasks, 'SELECT'))
         ELSE EXISTS (SELECT FROM pg_class c, aclexplode(c.relacl) x
             WHERE c.oid = s.tasks AND x.grantee = 0 AND x.privilege_type = 'SELECT') END
 FROM store s CROSS JOIN objects o CROSS JOIN aclexplode(o.acl) a LEFT JOIN pg_roles r ON r.oid = a.grantee
 WHERE a.grantee = 0 OR r.oid IS NOT NULL
 ORDER BY 1, 2, 3
 """
-# What a role or database sets is told by pg_db_role_setting; pg_settings tells what comes from elsewhere.
+# What a role or database sets is told by pg_db_role_setting, what comes from elsewhere by pg_settings. Only what is in force:
+# what is set nearer to a session wins, a role's own settings last of all, and those of a role that may not log in never hold.
 _SETTINGS = """
-WITH store AS (SELECT %(tasks_oid)s::oid AS tasks), named AS (
-    SELECT CASE WHEN d.setrole = 0 THEN 'database' WHEN d.setdatabase = 0 THEN 'role' ELSE 'role in this database' END AS level,
-        r.rolname, r.oid, split_part(u.setting, '=', 1) AS name, substr(u.setting, strpos(u.setting, '=') + 1) AS value
+WITH store AS (SELECT %(tasks_oid)s::oid AS tasks), said AS (
+    SELECT 2 + (d.setdatabase <> 0)::int + 2 * (d.setrole <> 0)::int AS near, r.rolname, r.oid, r.rolcanlogin,
+        split_part(u.setting, '=', 1) AS name, substr(u.setting, strpos(u.setting, '=') + 1) AS value
     FROM pg_db_role_setting d CROSS JOIN unnest(d.setconfig) AS u (setting) LEFT JOIN pg_roles r ON r.oid = d.setrole
     WHERE d.setdatabase IN (0, (SELECT oid FROM pg_database WHERE datname = current_database()))
     UNION ALL
-    SELECT 'server', NULL, NULL, name, setting FROM pg_settings
+    SELECT 1, NULL, NULL, NULL, name, setting FROM pg_settings
     WHERE source IN ('configuration file', 'command line', 'environment variable', 'global')
+), named AS (
+    SELECT * FROM said s WHERE NOT EXISTS (
+        SELECT FROM said o WHERE o.name = s.name AND o.rolname IS NOT DISTINCT FROM s.rolname AND o.near > s.near)
 )
-SELECT level, rolname, name, value, oid IS NULL OR coalesce(has_table_privilege(oid, tasks, 'DELETE'), false)
-    OR coalesce(has_table_privilege(oid, tasks, 'TRUNCATE'), false)
-    OR EXISTS (SELECT FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = %(schema)s
-        AND p.proname = %(push_lock)s AND has_function_privilege(named.oid, p.oid, 'EXECUTE'))
+SELECT (ARRAY['server', 'all roles', 'database', 'role', 'role in this database'])[near], rolname, name, lower(value),
+    oid IS NULL OR (rolcanlogin AND (coalesce(has_table_privilege(oid, tasks, 'DELETE'), false)
+        OR coalesce(has_table_privilege(oid, tasks, 'TRUNCATE'), false)
+        OR EXISTS (SELECT FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = %(schema)s
+            AND p.proname = %(push_lock)s AND has_function_privilege(named.oid, p.oid, 'EXECUTE'))))
 FROM named CROSS JOIN store
 WHERE name IN ('default_transaction_isolation', 'session_replication_role', 'lock_timeout',
     'idle_in_transaction_session_timeout')

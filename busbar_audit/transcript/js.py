@@ -20,7 +20,7 @@ _SAFE = 2**53
 # Where Python spells a number or orders members otherwise than JavaScript, and yet reads back what it wrote.
 _NUMBERED = re.compile(r"\"\d+\":")
 _HIGH = re.compile("[\ud800-\uffff\U00010000-\U0010ffff]")
-_SPELLED = (".0", "e-0", "e+1")
+_SPELLED = (".0", "e-0", "e+1", "e+20")
 
 
 class NotJson(ValueError):

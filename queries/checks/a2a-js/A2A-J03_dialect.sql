@@ -9,6 +9,6 @@
 -- does not prove: Who changed it, or when.
 -- meaning: A state of another dialect than the one this SDK writes: it was written by other means.
 -- next: Write the task again through the SDK.
-SELECT 'tasks' AS subject, task_id AS place, CAST(NULL AS BIGINT) AS first_seq, CAST(NULL AS BIGINT) AS last_seq, 1 AS records, 'protocol_version ' || left(protocol_version, 16) || ', dialect ' || coalesce(dialect, 'unknown') AS detail
+SELECT 'tasks' AS subject, task_id AS place, CAST(NULL AS BIGINT) AS first_seq, CAST(NULL AS BIGINT) AS last_seq, 1 AS records, 'protocol_version ' || CASE WHEN regexp_full_match(protocol_version, '[0-9.]{1,16}') THEN protocol_version ELSE 'that is none' END || ', dialect ' || coalesce(dialect, 'unknown') AS detail
 FROM audit.tasks WHERE ok AND protocol_version IS NOT NULL AND dialect IS NOT NULL AND protocol_version <> dialect
 ORDER BY subject, place, first_seq, last_seq, detail

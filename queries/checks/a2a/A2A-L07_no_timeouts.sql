@@ -10,9 +10,9 @@
 -- meaning: A session that stays in its transaction makes others wait for ever.
 -- next: ALTER ROLE … SET lock_timeout and idle_in_transaction_session_timeout.
 WITH wanted (name) AS (VALUES ('lock_timeout'), ('idle_in_transaction_session_timeout')),
-callers AS (SELECT DISTINCT role FROM source.acl WHERE object = 'a2a_lock_task_for_push_config' AND privilege = 'EXECUTE' AND role <> 'PUBLIC' AND NOT superuser)
+callers AS (SELECT DISTINCT role FROM source.acl WHERE object = 'a2a_lock_task_for_push_config' AND privilege = 'EXECUTE' AND role <> 'PUBLIC' AND NOT superuser AND can_login)
 SELECT 'settings' AS subject, c.role AS place, CAST(NULL AS BIGINT) AS first_seq, CAST(NULL AS BIGINT) AS last_seq, 1 AS records, 'no ' || string_agg(w.name, ' and no ' ORDER BY w.name) AS detail
 FROM callers AS c CROSS JOIN wanted AS w
-WHERE NOT EXISTS (SELECT 1 FROM source.settings AS s WHERE s.name = w.name AND s.value <> '0' AND (s.role IS NULL OR s.role = c.role))
+WHERE NOT EXISTS (SELECT 1 FROM source.settings AS s WHERE s.name = w.name AND NOT regexp_full_match(s.value, '0+[a-z ]*') AND (s.role IS NULL OR s.role = c.role))
 GROUP BY c.role
 ORDER BY subject, place, first_seq, last_seq, detail

@@ -10,7 +10,6 @@ WITH stored AS (
     WHERE false
 )
 SELECT s._row, s.task_id, s.config_id, s.created_sequence, s.local_postgres_task = 1 AS local, length(s.url) AS url_length,
-    CASE WHEN ends_with(s.updated_at, '+00')
-        THEN CAST(floor(epoch(TRY_CAST(left(s.updated_at, length(s.updated_at) - 3) AS TIMESTAMP))) AS BIGINT) END AS updated,
+    audit.server_seconds(s.updated_at) AS updated,
     p.* EXCLUDE (_row)
 FROM stored AS s LEFT JOIN source.config_payloads AS p ON p._row = s._row

@@ -10,8 +10,7 @@ WITH stored AS (
     WHERE false
 )
 SELECT s._row, s.id AS task_id, s.context_id, s.state AS state_number, s.has_status_timestamp, s.status_seconds, s.status_nanos, s.revision, s.created_sequence,
-    CASE WHEN ends_with(s.updated_at, '+00')
-        THEN CAST(floor(epoch(TRY_CAST(left(s.updated_at, length(s.updated_at) - 3) AS TIMESTAMP))) AS BIGINT) END AS updated_at,
+    audit.server_seconds(s.updated_at) AS updated_at,
     CASE WHEN s.state IN (1, 2) THEN 'work' WHEN s.state IN (6, 8) THEN 'interrupted' WHEN s.state IN (3, 4, 5, 7) THEN 'terminal'
         WHEN s.state = 0 THEN 'unspecified' ELSE 'unknown' END AS class,
     -- What other families' tasks have too, under the same names.
