@@ -199,6 +199,16 @@ def test_the_account_is_shown_with_lost_rows_and_risks_and_no_text(shown: Sessio
     assert "gateway" in repr(shown.copies())
 
 
+def test_the_copies_of_a_gateway_are_shown(pair: tuple[Path, Path]) -> None:
+    run = open_run(pair[1], before=pair[0])
+    assert run.store is not None
+    with run.store:
+        page = Page(run.copies().html)
+    for said in ("plane copy", "task_events", "engine copy", "audit_log", "8.2 R7", "8.2 stays in mcp_calls (R10)"):
+        assert said in page.text
+
+
+@pytest.mark.full
 def test_a_report_has_the_copies_of_a_gateway(pair: tuple[Path, Path], tmp_path: Path) -> None:
     """The earlier store is read once, by the report; the notebook only shows."""
     before, after = pair
