@@ -25,6 +25,7 @@ from busbar_audit.conversion.migration import migrate
 from busbar_audit.conversion.recovery import RECOVERED, recover
 from busbar_audit.conversion.schema import COPIED, HEADERS, in_memory
 from busbar_audit.errors import UsageError
+from busbar_audit.rehearsal.cost import Estimate, estimate, turns_of
 from busbar_audit.rehearsal.risks import Risk, risks
 from busbar_audit.text import printable
 from busbar_audit.transcript import js
@@ -64,6 +65,7 @@ class Rehearsed:
     refusal : what ends the conversion of this session, in the product's words; None where it ends well.
     retry : what a second attempt after a refusal does: ``refused again``, or ``succeeds, with … row(s) lost``.
     failures : properties that did not hold. risks : known cases in it, with their rows.
+    estimate : how long the product's own conversion takes, by the model fitted to its measured figures.
     """
 
     session_id: str
@@ -75,6 +77,7 @@ class Rehearsed:
     retry: str | None = None
     failures: tuple[Failure, ...] = ()
     risks: tuple[Risk, ...] = ()
+    estimate: Estimate | None = None
 
     @property
     def at_risk(self) -> bool:
@@ -88,6 +91,7 @@ class Rehearsed:
             "killed": self.killed, "refusal": self.refusal, "retry": self.retry,
             "failures": [{"point": each.point, "property": each.property} for each in self.failures],
             "risks": [asdict(each) for each in self.risks],
+            "estimate": None if self.estimate is None else asdict(self.estimate),
         }  # fmt: skip
 
 
@@ -164,6 +168,7 @@ def rehearse_session(
         with closing(_clone(store)) as whole:
             done = convert(Ledger(whole), session)
             end = _state(whole, session)
+            estimated = estimate(turns_of(whole, session))
             retry = _retried(whole, session, end) if done.refusal is not None else None
         # A session that a second attempt ends otherwise than the first has no one end to hold a resume against.
         judged = not (retry or "").startswith("succeeds")
@@ -193,7 +198,8 @@ def rehearse_session(
                 killed += 1
         refusal = None if done.refusal is None else done.refusal.message
         return Rehearsed(
-            session, rows, done.appends, cut + killed, killed, refusal, retry, tuple(failures), risks(store, session, done)
+            session, rows, done.appends, cut + killed, killed, refusal, retry, tuple(failures), risks(store, session, done),
+            estimated,
         )  # fmt: skip
 
 
@@ -438,6 +444,11 @@ def lines(found: Sequence[Rehearsed]) -> Iterator[str]:
         killed = f", {each.killed:,} by SIGKILL" if each.killed else ""
         what = f"{each.rows:,} row(s), {each.appends:,} event(s), cut at {each.points:,} point(s){killed}"
         yield f"{printable(each.session_id[:60])}: {what}"
+        if each.estimate is not None and each.estimate.seconds >= 1:
+            took = each.estimate
+            span = f"{took.seconds:,.0f} s ({took.low:,.0f} to {took.high:,.0f})"
+            yield f"    the product's conversion takes about {span} on the machine of the figures, {took.silence:,.1f} s in one step"
+            yield f"    largest turn {took.largest_turn:,} event(s)"
         if each.refusal is not None:
             yield f"    session at risk before this upgrade: {printable(each.refusal[:200])}"
             yield f"    a second attempt: {each.retry}"
