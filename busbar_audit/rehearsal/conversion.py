@@ -447,8 +447,8 @@ def lines(found: Sequence[Rehearsed]) -> Iterator[str]:
         if each.estimate is not None and each.estimate.seconds >= 1:
             took = each.estimate
             span = f"{took.seconds:,.0f} s ({took.low:,.0f} to {took.high:,.0f})"
-            yield f"    the product's conversion takes about {span} on the machine of the figures, {took.silence:,.1f} s in one step"
-            yield f"    largest turn {took.largest_turn:,} event(s)"
+            yield f"    the product's conversion takes about {span} on the machine of the figures"
+            yield f"    of it {took.silence:,.1f} s in one step; the largest turn has {took.largest_turn:,} event(s)"
         if each.refusal is not None:
             yield f"    session at risk before this upgrade: {printable(each.refusal[:200])}"
             yield f"    a second attempt: {each.retry}"
