@@ -41,7 +41,7 @@ def _rows(session: Session) -> list[dict[str, Any]]:
     return session_view(session.openings, session.events, session.outcomes, session.partials).rows
 
 
-def _pages(session: Session, direction: str = "older") -> list[dict[str, Any]]:
+def _pages(session: Session, direction: str = "older", generation: str = "Q-B") -> list[dict[str, Any]]:
     return [
         {
             "fragments": [
@@ -52,7 +52,7 @@ def _pages(session: Session, direction: str = "older") -> list[dict[str, Any]]:
                 for f in page.fragments
             ]
         }
-        for page in Pages(session).walk(direction, 3, 100)  # type: ignore[arg-type]
+        for page in Pages(session, generation).walk(direction, 3, 100)  # type: ignore[arg-type]
     ]
 
 
@@ -127,6 +127,22 @@ def test_pages_with_a_hole_or_at_another_place_are_told(workspace: Path, store: 
     assert "first row 0 (the same row at another sequence)" in detail
 
 
+def test_pages_of_another_generation_are_held_against_its_own_and_marked(
+    workspace: Path, store: Store, tmp_path: Path
+) -> None:
+    session = read_session(workspace, "s1")
+    for generation in ("Q-A", "Q-C"):
+        answer = {
+            "sessionId": "c1",
+            "generation": generation,
+            "pages": _pages(read_session(workspace, "c1"), "newer", generation),
+        }
+        assert _found(store, tmp_path, answer) == []
+    early = {"sessionId": "s1", "generation": "Q-A", "pages": _pages(session, "older", "Q-A")}
+    ((_, detail, severity, _),) = _found(store, tmp_path, early)
+    assert (severity, "; pages Q-A (emulated, unverified) equal" in detail) == ("info", True)
+
+
 def test_a_session_that_the_store_has_not_is_a_finding(store: Store, tmp_path: Path) -> None:
     found = _found(store, tmp_path, {"sessionId": "gone", "rows": [{"type": "user", "id": "u"}]})
     assert found == [("gone", "the store has no events of this session", "high", 1)]
@@ -141,6 +157,7 @@ def test_a_session_that_the_store_has_not_is_a_finding(store: Store, tmp_path: P
         '{"sessionId": "c1"}',
         '{"sessionId": "c1", "rows": [], "pages": []}',
         '{"sessionId": 7, "rows": []}',
+        '{"sessionId": "c1", "rows": [], "generation": "Q-Z"}',
         '{"sessionId": "c1", "pages": [{"fragments": [{"sequence": 1}]}]}',
         '{"sessionId": "c1", "pages": [3]}',
         '[{"sessionId": "c1", "rows": []}, {"sessionId": "c1", "rows": []}]',

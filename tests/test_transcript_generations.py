@@ -272,3 +272,52 @@ def test_a_turn_too_large_for_a_page(generation: Generation) -> None:
     book.events[1] = replace(book.events[1], bytes=17 << 20)
     expected = [] if generation == "Q-A" else [("V17", "a", 0, "shown", "refused")]
     assert _kinds(book.session(), generation) == expected
+
+
+def test_v16_what_pages_lose_before_a_late_opening_depends_on_their_size() -> None:
+    """As the product's own walks have it: a page that gets there from further on has the rows."""
+    book = _one_turn(("user", "x"))
+    book.add("b", "user", {"kind": "text", "text": "early"})
+    book.add("b", "model", {"kind": "text", "text": "early, too"})
+    book.open("b")
+    book.say("b", ("text", "late"))
+    book.close("b")
+    session = book.session()
+    assert [(d.kind, d.rows, d.pages) for d in differences(session, "Q-B")] == [("V16", 2, "hidden")]
+    pages = Pages(session)
+    lost = {(m, way): 6 - len(_walked(pages, way, m, 4_096)) for m in (1, 3, 64) for way in ("older", "newer")}  # type: ignore[arg-type]
+    assert lost == {(m, way): {(1, "older"): 2, (3, "older"): 1}.get((m, way), 0) for m, way in lost}
+    for generation in ("Q-A", "Q-C"):
+        assert _kinds(session, generation) == []  # type: ignore[arg-type]
+
+
+def _apart(session: Session, name: str) -> Stored:
+    return next(stored for stored in session.events if stored.event_id == name)
+
+
+def test_v14_places_that_swap_two_events_are_the_same_in_both_readers() -> None:
+    session = _one_turn(("user", "x"), ("text", "y"), ("text", "z")).session()
+    one, other = _apart(session, "a-e3"), _apart(session, "a-e4")
+    one.ordinal, other.ordinal = other.ordinal, one.ordinal
+    for generation in GENERATIONS:
+        assert _kinds(session, generation) == []
+
+
+def test_v15_an_anchor_in_another_run_is_served_by_both() -> None:
+    book = _one_turn(("user", "x"))
+    book.open("b")
+    book.say("b", ("text", "y"))
+    book.close("b")
+    # The second opening stands on the legacy shelf, and its anchor is the first event of the first run.
+    book.openings[1] = replace(book.openings[1], shelf="legacy", event_id="a-e1")
+    for generation in GENERATIONS:
+        assert _kinds(book.session(), generation) == []
+    # A dead anchor is another thing: pages do not find the run at all.
+    book.openings[1] = replace(book.openings[1], event_id="nowhere")
+    assert [(d.kind, d.pages) for d in differences(book.session(), "Q-B")] == [("V15", "hidden")]
+
+
+def test_v21_blanks_make_no_difference_in_any_generation_here() -> None:
+    session = _one_turn(("user", js.BLANKS), ("text", "\u0085"), ("thought", "\ufeff \u0085")).session()
+    for generation in GENERATIONS:
+        assert _kinds(session, generation) == []

@@ -1,6 +1,7 @@
 """Answers of the product, captured to a JSON file, against what both readers of the same session make of the store.
 
-The file holds an object, or an array of objects, each with `sessionId` and one of these: `rows` (or `messages`), transcript
+The file holds an object, or an array of objects, each with `sessionId`, perhaps `generation` (Q-A, Q-B or Q-C: of the query
+behind pages, by default Q-B), and one of these: `rows` (or `messages`), transcript
 rows in their order; `pages`, an array of pages with `fragments` {sequence, byteOffset, totalBytes, data (base64)}, older or
 newer, which have to make whole records together.
 """
@@ -18,9 +19,11 @@ from typing import Any, Literal
 from busbar_audit.errors import UsageError
 from busbar_audit.text import printable
 from busbar_audit.transcript import js
-from busbar_audit.transcript.compare import Comparison, compare
-from busbar_audit.transcript.ledger import Ledger
+from busbar_audit.transcript.ledger import Ledger, Session
+from busbar_audit.transcript.pages import Pages
+from busbar_audit.transcript.selection import GENERATIONS, Generation, standing
 from busbar_audit.transcript.values import storable
+from busbar_audit.transcript.view import Refused, session_view
 
 COLUMNS = (
     ("session_id", "VARCHAR"),
@@ -44,6 +47,7 @@ class Answer:
     kind: Literal["rows", "pages"]
     rows: tuple[Any, ...]
     sequences: tuple[int, ...] = ()
+    generation: Generation = "Q-B"
 
 
 def read_answers(path: str | os.PathLike[str]) -> list[Answer]:
@@ -73,13 +77,16 @@ def _answer(told: Any, name: str) -> Answer:
     given = [key for key in ("rows", "messages", "pages") if isinstance(told, dict) and isinstance(told.get(key), list)]
     if not isinstance(session, str) or not session or len(given) != 1:
         raise UsageError(f"--export {name} is of another shape.", _SHAPE)
+    generation = told.get("generation", "Q-B")
+    if generation not in GENERATIONS:
+        raise UsageError(f"--export {name} names an unknown generation.", f"Expected one of {', '.join(GENERATIONS)}.")
     if given[0] != "pages":
-        return Answer(session, "rows", tuple(told[given[0]]))
+        return Answer(session, "rows", tuple(told[given[0]]), (), generation)
     sequences, rows = [], []
     for sequence, row in sorted(_joined(told["pages"], name).items()):
         sequences.append(sequence)
         rows.append(row)
-    return Answer(session, "pages", tuple(rows), tuple(sequences))
+    return Answer(session, "pages", tuple(rows), tuple(sequences), generation)
 
 
 def _joined(pages: Iterable[Any], name: str) -> dict[int, Any]:
@@ -108,7 +115,7 @@ def _record(parts: Sequence[tuple[int, int, bytes]]) -> Any:
 
 
 def export_facts(ledger: Ledger, answers: Sequence[Answer]) -> Iterator[Line]:
-    """Rows of ``source.export_facts``: for each answer how it stands to the Session view, and how to the pages of Q-B.
+    """Rows of ``source.export_facts``: for each answer how it stands to the Session view, and how to pages.
 
     `outcome`: equal; differs (place: number of the first row that does, from 0; records: how many do); refused, where the
     reader shows nothing; or absent, where the store has no such session. `detail` has types, ids and names of members only.
@@ -120,15 +127,21 @@ def export_facts(ledger: Ledger, answers: Sequence[Answer]) -> Iterator[Line]:
         if session is None or not session.events:
             yield who, answer.kind, "store", "absent", None, None, len(answer.rows)
             continue
-        done = compare(session)
-        yield who, answer.kind, "view", *_against(answer.rows, None if done.view is None else done.view.rows)
-        yield who, answer.kind, "pages", *_paged(answer, done)
+        try:
+            shown = session_view(session.openings, session.events, session.outcomes, session.partials).rows
+        except Refused:
+            shown = None
+        yield who, answer.kind, "view", *_against(answer.rows, shown)
+        reader = "pages" if answer.generation == "Q-B" else f"pages {answer.generation} ({standing(answer.generation)})"
+        yield who, answer.kind, reader, *_paged(answer, session)
 
 
-def _paged(answer: Answer, done: Comparison) -> tuple[str, int | None, str | None, int]:
-    served = [row.row for row in done.served]
-    outcome = _against(answer.rows, served if served or not done.closed else None)
-    sequences = [row.sequence for row in done.served]
+def _paged(answer: Answer, session: Session) -> tuple[str, int | None, str | None, int]:
+    steps = Pages(session, answer.generation).steps
+    found = sorted((row for step in steps for row in step.rows), key=lambda row: row.sequence)
+    served, closed = [row.row for row in found], any(step.refusal is not None for step in steps)
+    outcome = _against(answer.rows, served if served or not closed else None)
+    sequences = [row.sequence for row in found]
     if answer.kind == "rows" or outcome[0] != "equal" or list(answer.sequences) == sequences:
         return outcome
     pairs = zip(answer.sequences, sequences, strict=True)

@@ -112,7 +112,7 @@ def _invocation(
     """Q-B: all events of an ended invocation, those behind the watermark too; its rows are cut there afterwards."""
     events, size = _weight(own)
     try:
-        rows = invocation_rows(opening, own, outcomes, ordinals)
+        rows = invocation_rows(opening, own, outcomes, ordinals, early=True)
     except Refused as refused:
         return Step(opening.invocation_id, *bounds, (), refused, events, size)
     kept = tuple(row for row in rows if _within(row.sequence // STRIDE, watermark))
