@@ -14,12 +14,14 @@ from support_maka import read_session
 
 from busbar_audit.synth.maka import write_maka
 from busbar_audit.transcript import js
+from busbar_audit.transcript.compare import compare
 from busbar_audit.transcript.event_shape import event_problems
 from busbar_audit.transcript.generational import differences
 from busbar_audit.transcript.ledger import Opening, Session, Stored
 from busbar_audit.transcript.pages import Direction, Pages
 from busbar_audit.transcript.selection import GENERATIONS, Generation, standing
 from busbar_audit.transcript.view import Refused, session_view
+from busbar_audit.transcript.walking import Lost, lost_rows
 
 Part = tuple[str, str]
 Told = list[tuple[str, str, int, str, str]]
@@ -321,3 +323,16 @@ def test_v21_blanks_make_no_difference_in_any_generation_here() -> None:
     session = _one_turn(("user", js.BLANKS), ("text", "\u0085"), ("thought", "\ufeff \u0085")).session()
     for generation in GENERATIONS:
         assert _kinds(session, generation) == []
+
+
+def test_walks_that_lose_rows_are_told_by_their_size() -> None:
+    book = _one_turn(("user", "x"))
+    book.add("b", "user", {"kind": "text", "text": "early"})
+    book.add("b", "model", {"kind": "text", "text": "early, too"})
+    book.open("b")
+    book.close("b")
+    session = book.session()
+    first = session.events[len(_one_turn(("user", "x")).events)].event_id
+    assert lost_rows(session, compare(session)) == [Lost("older", 1, 2, first)]  # a page of three has all of the run
+    healthy = _one_turn(("user", "x")).session()
+    assert lost_rows(healthy, compare(healthy)) == []
