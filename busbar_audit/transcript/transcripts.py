@@ -45,10 +45,9 @@ def transcript_facts(con: Any) -> tuple[Sequence[tuple[str, str]], Iterator[Fact
     columns and rows. By `fact`: ``session`` (view: shown or refused, message: the refusal or the digest of the preview,
     event_id: id of the newest visible row), ``turn`` (records: its rows), ``diagnostic`` (code; view: hard or soft),
     ``divergence`` (code: its class; view and pages: what each reader does), ``closed`` (event_id: an invocation whose
-    pages throw), ``walk`` (code: direction and rows in a page;
-    records: rows that such pages lose), ``row`` of a page (code: its type; message: its id; records: its sequence),
-    ``beside`` (a row near the first difference; code: its type; message: its id; records: its place, 0 being the first that differs),
-    ``members`` (of such a row; message: the members that differ).
+    pages throw), ``walk`` (code: direction and rows in a page; records: rows that such pages lose), ``row`` of a page (code:
+    its type; message: its id; records: its sequence), ``beside`` (a row near the first difference; code: its type; message:
+    its id; records: its place, 0 being the first that differs), ``members`` (of such a row; message: those that differ).
     """
     ledger = loaded(con)
     return COLUMNS, _all(ledger)
