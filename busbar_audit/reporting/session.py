@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from busbar_audit import queries
-from busbar_audit.errors import ReportError, UsageError
+from busbar_audit.errors import AuditError, ReportError, UsageError
 from busbar_audit.findings import at_least
 from busbar_audit.queries import SEVERITIES, Query
 from busbar_audit.reporting import (
@@ -25,11 +25,13 @@ from busbar_audit.reporting import (
     operations,
     panels,
     push_configs,
+    retention,
     writepath,
 )
 from busbar_audit.reporting.markup import Block, nothing, style, text
 
 if TYPE_CHECKING:
+    from busbar_audit.policy import Policy
     from busbar_audit.result import Result
     from busbar_audit.store import Store
 
@@ -37,6 +39,7 @@ RUN = "BUSBAR_AUDIT_RUN"
 TARGET = "BUSBAR_AUDIT_TARGET"
 RESULT = "result.json"
 WAREHOUSE = "warehouse.duckdb"
+PURGES = "purges.json"
 
 
 class AuditFailed(Exception):
@@ -102,7 +105,28 @@ def _audited(
     except BaseException:
         store.close()
         raise
-    return Session(result.as_dict(), store.con, result=result)
+    return Session(result.as_dict(), store.con, result=result, purges=next_purges(result, declared))
+
+
+def next_purges(result: Result, policy: Policy | None) -> dict[str, Any] | None:
+    """What the next purge of an audited store would take, by the policy's cutoffs; None for a store without such verbs.
+
+    Returns
+    -------
+    as `Plan.as_dict`, with the cutoffs by what is kept; with ``failed``, and nothing predicted, where a table cannot be read.
+    """
+    from busbar_audit.retention.plan import plan
+
+    store = result.store
+    if store.family != "busbar" or store.generation.taken is None:
+        return None
+    clock = int(datetime.fromisoformat(result.as_dict()["requested"]["as_of"]).timestamp())
+    cutoffs = {} if policy is None else policy.cutoffs_at(clock)
+    try:
+        return {**plan(store, as_of=clock, policy=policy).as_dict(), "cutoffs": cutoffs}
+    except AuditError as error:
+        # The audit stands; what it could not load, this cannot either.
+        return {"failed": error.read, "cutoffs": cutoffs}
 
 
 def _clock(as_of: str | int | datetime | None) -> datetime | int | None:
@@ -129,12 +153,18 @@ class Session:
     document : the content of result.json.
     con : DuckDB connection to the store's tables, the views made by the checks, and their findings.
     result, store : of an audit made here; None inside a report.
+    purges : what the next purge would take, as `next_purges` gives it; None where that was not asked.
     """
 
     def __init__(
-        self, document: Mapping[str, Any], con: duckdb.DuckDBPyConnection, *, result: Result | None = None
+        self,
+        document: Mapping[str, Any],
+        con: duckdb.DuckDBPyConnection,
+        *,
+        result: Result | None = None,
+        purges: Mapping[str, Any] | None = None,
     ) -> None:
-        self.document, self.con, self.result = document, con, result
+        self.document, self.con, self.result, self.purges = document, con, result, purges
         self.store: Store | None = result.store if result is not None else None
         # A report's page has the style already; in JupyterLab the first block brings it.
         self._styled = result is None
@@ -149,6 +179,8 @@ class Session:
         """
         try:
             document = json.loads((directory / RESULT).read_text(encoding="utf-8"))
+            told = directory / PURGES
+            purges = json.loads(told.read_text(encoding="utf-8")) if told.exists() else None
             spill = directory / f"spill-{os.getpid()}"
             config: dict[str, Any] = {
                 "memory_limit": "300MB",
@@ -163,7 +195,7 @@ class Session:
                 "Expected what `busbar-audit report` prepares.",
                 f"Unset {RUN} to audit a target.",
             ) from error
-        return cls(document, con)
+        return cls(document, con, purges=purges)
 
     @property
     def word(self) -> str:
@@ -263,6 +295,22 @@ class Session:
     def refused_sessions(self, limit: int = 20) -> Block:
         """Sessions that the Session view does not open, and why."""
         return divergence.refused(self, limit)
+
+    def ages(self) -> Block:
+        """Records of each population by age, with what is due for a purge."""
+        return retention.ages(self)
+
+    def gone(self) -> Block:
+        """What is gone of each population, and whether a declared purge explains it."""
+        return retention.gone(self)
+
+    def next_purge(self, limit: int = 20) -> Block:
+        """Rows that each verb would take now, and what that would hurt."""
+        return retention.next_purge(self, limit)
+
+    def growth(self) -> Block:
+        """Records a day over the last fortnight."""
+        return retention.growth(self)
 
     def import_account(self, limit: int = 30) -> Block:
         """Where every legacy row went: as a picture, by kind, by rule, and session by session."""
