@@ -14,6 +14,7 @@ from typing import Any
 import duckdb
 
 from busbar_audit import checks, queries
+from busbar_audit.captured import fill_captured
 from busbar_audit.checks import Check
 from busbar_audit.errors import AuditError, UnknownCheck, UsageError
 from busbar_audit.findings import CheckResult, Outcome
@@ -49,6 +50,7 @@ def audit(
     policy: Policy | None = None,
     witness: Witness | None = None,
     before: str | os.PathLike[str] | None = None,
+    export: str | os.PathLike[str] | None = None,
 ) -> Result:
     """Audit an opened store.
 
@@ -62,6 +64,7 @@ def audit(
     policy : what the operator declares, see `read_policy`.
     witness : of this store, see `open_witness`; `Result.advance` moves it on when all else is done.
     before : an earlier copy of the store; what was imported since is held against it, see `fill_before`.
+    export : maka: answers of the application, captured to a file, see `read_answers`.
     fast : let the fast verifier clear whole call chains; without it SQL recomputes every digest.
 
     Returns
@@ -95,6 +98,9 @@ def audit(
         say("reading the earlier store")
         values["--before"] = True
     fill_before(store, before)
+    if export is not None:
+        values["--export"] = True
+    fill_captured(store, export)
 
     run = _Run(store, selected, values, say, fast, accepted, witness)
     results = run.results()

@@ -61,6 +61,10 @@ BeforeOption = Annotated[
     str | None,
     typer.Option("--before", metavar="TARGET", help="An earlier copy of the store: imports since are held against it."),
 ]
+ExportOption = Annotated[
+    Path | None,
+    typer.Option("--export", metavar="FILE", help="maka: answers of the application, held against both readers."),
+]
 FamilyOption = Annotated[str | None, typer.Option("--family", help="Accept only this family of stores.")]
 AsOfOption = Annotated[
     str | None, typer.Option("--as-of", metavar="TIME", help="The clock of all checks (ISO 8601 with zone).")
@@ -155,6 +159,7 @@ def audit(
     policy: PolicyOption = None,
     witness: WitnessOption = None,
     before: BeforeOption = None,
+    export: ExportOption = None,
     as_of: AsOfOption = None,
     fail_on: FailOnOption = "medium",
     out: Annotated[
@@ -183,6 +188,7 @@ def audit(
                     policy=declared,
                     witness=kept,
                     before=before,
+                    export=export,
                 )
             )
         document = run_dict(results)

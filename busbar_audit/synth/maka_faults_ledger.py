@@ -104,7 +104,7 @@ FAULTS = (
     MakaFault("opening-removed", ("B09", "B01", "B05", "R06"), "{s}-i10", lambda con, s: remove(con, f"{s}-i10-e1")),
     MakaFault(
         "opening-late",
-        ("B12", "T05"),
+        ("B12", "T05", "T06"),
         "{s}-i1-e1",
         by_sql(
             "UPDATE runtime_events SET event_seq = -event_seq WHERE event_id IN (:s || '-i1-e1', :s || '-i1-user')",

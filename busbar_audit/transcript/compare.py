@@ -22,7 +22,7 @@ from busbar_audit.transcript.view import (
 )
 
 UNEXPLAINED = "unexplained"
-_ORPHAN = "thinking without the text of its message"
+ORPHAN = "thinking without the text of its message"
 _IDENTITY = "a permission answer whose outcome is of another request"
 _NO_OUTCOME = "a permission answer without its outcome"
 _NAMES = "a permission decision without a tool name that all agree on"
@@ -75,7 +75,7 @@ def compare(session: Session) -> Comparison:
             done.closed[invocation] = refused
     done.served.sort(key=lambda row: row.sequence)
     if done.refusal is not None:
-        done.divergences += _refused(done.refusal, done.closed, session)
+        done.divergences += refused_view(done.refusal, done.closed, session)
     for invocation, closed in done.closed.items():
         kind = _closed(closed, done.view is not None)
         if kind:
@@ -101,7 +101,7 @@ def _event(refused: Refused) -> str:
     return next((d.event_id for d in refused.diagnostics if d.event_id and d.hard), "")
 
 
-def _refused(refused: Refused, closed: Mapping[str, Refused], session: Session) -> list[Divergence]:
+def refused_view(refused: Refused, closed: Mapping[str, Refused], session: Session) -> list[Divergence]:
     """The Session view throws: one divergence, unless pages throw at the same place for the same reason."""
     same = any(_event(other) == _event(refused) for other in closed.values()) if _event(refused) else bool(closed)
     hard = next((d for d in refused.diagnostics if d.hard), None)
@@ -132,7 +132,7 @@ def _closed(refused: Refused, shown: bool) -> str | None:
         return "V17"
     if not shown:
         return None
-    return "V6" if any(d.message == _ORPHAN for d in refused.diagnostics if d.hard) else UNEXPLAINED
+    return "V6" if any(d.message == ORPHAN for d in refused.diagnostics if d.hard) else UNEXPLAINED
 
 
 def _rows(
@@ -146,7 +146,7 @@ def _rows(
     if apart:
         places = {s.event_id: s for s in session.events}
         owners = {o.invocation_id: o for o in session.openings}
-        missing = _Missing(owners, by_invocation)
+        missing = Missing(owners, by_invocation)
     for key, row in apart:
         event_id = key[0]
         stored = places.get(event_id)
@@ -155,7 +155,7 @@ def _rows(
         if key not in pages:
             found.setdefault(missing.of(stored), []).append(event_id)
         elif row != pages[key]:
-            found.setdefault(_changed(row, pages[key]), []).append(event_id)
+            found.setdefault(changed(row, pages[key]), []).append(event_id)
     for key in pages.keys() - shown.keys():
         found.setdefault(UNEXPLAINED, []).append(key[0])
     common = [key for key in shown if key in pages]
@@ -166,7 +166,7 @@ def _rows(
     ]
     moved = next((a for a, b in zip(common, served, strict=True) if a != b), None)
     if moved is not None:
-        kind = "V14" if _disordered(by_invocation) else UNEXPLAINED
+        kind = "V14" if disordered(by_invocation) else UNEXPLAINED
         result.append(Divergence(kind, moved[0], "shown", "in another order", len(common)))
     return result
 
@@ -184,7 +184,7 @@ def keyed(sources: Sequence[str], rows: Sequence[Row]) -> dict[tuple[str, int], 
     return keyed
 
 
-class _Missing:
+class Missing:
     """Why pages do not serve what the Session view shows; what is asked of an invocation is found out once."""
 
     def __init__(self, owners: Mapping[str, Opening], by_invocation: Mapping[str, Sequence[Stored]]) -> None:
@@ -219,7 +219,7 @@ class _Missing:
         return [s for s in own if s.event is not None and is_terminal(s.event)], opening, at
 
 
-def _changed(shown: Row, served: Row) -> str:
+def changed(shown: Row, served: Row) -> str:
     """Why both readers show a row, and not the same."""
     different = {key for key in shown.keys() | served.keys() if not js.same(shown.get(key), served.get(key))}
     if "thinking" in different and different <= {"thinking", "contentOrder"}:
@@ -227,7 +227,8 @@ def _changed(shown: Row, served: Row) -> str:
     return {frozenset({"contentOrder"}): "V9", frozenset({"hint"}): "V7"}.get(frozenset(different), UNEXPLAINED)
 
 
-def _disordered(by_invocation: Mapping[str, Sequence[Stored]]) -> bool:
+def disordered(by_invocation: Mapping[str, Sequence[Stored]]) -> bool:
+    """Whether places and numbers of any invocation disagree."""
     for own in by_invocation.values():
         ordinals = [s.ordinal for s in sorted(own, key=lambda s: s.seq) if s.ordinal is not None]
         if ordinals != sorted(ordinals):

@@ -1,7 +1,7 @@
-"""Pages of a transcript as query generation Q-B serves them: by rows and by bytes, in both directions (maka sheet 6.1, 6.3).
+"""Pages of a transcript as each generation of its query serves them, by rows and by bytes (maka sheet 6.1 and 6.3).
 
 A position is a durable sequence, inclusive. A record larger than what is left of a page is cut in bytes: older pages take its
-tail first, newer ones its head; where it was cut the next page goes on.
+tail first, newer ones its head; where it was cut the next page goes on. What is read for a page is counted, step by step.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Literal
 
 from busbar_audit.transcript import js
 from busbar_audit.transcript.ledger import Session
-from busbar_audit.transcript.projection import is_terminal
-from busbar_audit.transcript.view import STRIDE, PageRow, Refused, invocation_rows, placed
+from busbar_audit.transcript.selection import Generation, Step, steps
+from busbar_audit.transcript.view import STRIDE, PageRow
 
 Direction = Literal["older", "newer"]
 
@@ -38,20 +38,20 @@ class Fragment:
 
 @dataclass(frozen=True)
 class Page:
-    """One page; `next` is None at the end of the walk."""
+    """One page; `next` is None at the end of the walk.
+
+    events, read : payloads that were decoded for it, and their bytes.
+    """
 
     fragments: tuple[Fragment, ...]
     next: Cursor | None
+    events: int = 0
+    read: int = 0
 
-
-@dataclass(frozen=True)
-class _Turn:
-    """One settled invocation: from the place of its opening to that of its ending."""
-
-    first: int
-    last: int
-    rows: tuple[PageRow, ...]
-    refusal: Refused | None
+    @property
+    def served(self) -> int:
+        """Bytes that the page returns."""
+        return sum(len(fragment.data) for fragment in self.fragments)
 
 
 class Pages:
@@ -60,25 +60,18 @@ class Pages:
     Parameters
     ----------
     session : its events, openings and outcomes.
+    generation : of the query; what Q-A and Q-C give is emulated and unverified.
+    watermark : newest ordinal that is read; None for all.
     """
 
-    def __init__(self, session: Session) -> None:
-        by_invocation, ordinals = placed(session.events)
-        turns = []
-        for opening in session.openings:
-            own = by_invocation.get(opening.invocation_id, [])
-            ends = [s for s in sorted(own, key=lambda s: s.seq) if s.event is not None and is_terminal(s.event)]
-            first, last = ordinals.get(opening.event_id or ""), ends[0].ordinal if ends else None
-            if not opening.inline or first is None or last is None:
-                continue
-            try:
-                rows = invocation_rows(opening, own, session.outcomes, ordinals)
-            except Refused as refused:
-                turns.append(_Turn(first, last, (), refused))
-            else:
-                turns.append(_Turn(first, last, tuple(rows), None))
-        self._turns = sorted(turns, key=lambda turn: turn.first)
-        self.high_water = max((turn.last for turn in turns), default=-1) * STRIDE + STRIDE - 1 if turns else None
+    def __init__(self, session: Session, generation: Generation = "Q-B", watermark: int | None = None) -> None:
+        self._steps, newest = steps(session, generation, watermark)
+        self.high_water = None if newest is None else newest * STRIDE + STRIDE - 1
+
+    @property
+    def steps(self) -> Sequence[Step]:
+        """What pages read at once, by place."""
+        return self._steps
 
     def page(self, direction: Direction, start: Cursor | None, messages: int, size: int) -> Page:
         """One page.
@@ -94,9 +87,10 @@ class Pages:
         """
         fragments: list[Fragment] = []
         used = 0
-        for row in self._rows(direction, start):
+        read = [0, 0]
+        for row in self._rows(direction, start, read):
             if len(fragments) >= messages or used >= size:
-                return Page(tuple(fragments), Cursor(row.sequence))
+                return Page(tuple(fragments), Cursor(row.sequence), *read)
             data = js.stringify(row.row).encode("utf-8", "surrogatepass")
             at = start.byte_offset if start is not None and row.sequence == start.position else None
             low, high = (0, len(data) if at is None else at) if direction == "older" else (at or 0, len(data))
@@ -107,8 +101,8 @@ class Pages:
             fragments.append(Fragment(row.sequence, low, len(data), data[low:high]))
             used += high - low
             if cut:
-                return Page(tuple(fragments), Cursor(row.sequence, low if direction == "older" else high))
-        return Page(tuple(fragments), None)
+                return Page(tuple(fragments), Cursor(row.sequence, low if direction == "older" else high), *read)
+        return Page(tuple(fragments), None, *read)
 
     def walk(self, direction: Direction, messages: int, size: int) -> Iterator[Page]:
         """All pages from one end to the other.
@@ -124,12 +118,14 @@ class Pages:
                 return
             page = self.page(direction, page.next, messages, size)
 
-    def _rows(self, direction: Direction, start: Cursor | None) -> Iterator[PageRow]:
-        """Rows from a position on, turn by turn; turns that overlap are one step, in order of their rows."""
+    def _rows(self, direction: Direction, start: Cursor | None, read: list[int]) -> Iterator[PageRow]:
+        """Rows from a position on, step by step; turns that overlap are one step, in order of their rows."""
         for cluster in self._clusters() if direction == "newer" else reversed(self._clusters()):
             first, last = min(t.first for t in cluster) * STRIDE, max(t.last for t in cluster) * STRIDE + STRIDE - 1
             if start is not None and (last < start.position if direction == "newer" else first > start.position):
                 continue
+            read[0] += sum(step.events for step in cluster)
+            read[1] += sum(step.size for step in cluster)
             refusal = next((turn.refusal for turn in cluster if turn.refusal is not None), None)
             if refusal is not None:
                 raise refusal
@@ -140,10 +136,10 @@ class Pages:
                 ):
                     yield row
 
-    def _clusters(self) -> Sequence[list[_Turn]]:
-        clusters: list[list[_Turn]] = []
+    def _clusters(self) -> Sequence[list[Step]]:
+        clusters: list[list[Step]] = []
         end = -1
-        for turn in self._turns:
+        for turn in self._steps:
             if clusters and turn.first <= end:
                 clusters[-1].append(turn)
             else:

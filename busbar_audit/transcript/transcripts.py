@@ -18,6 +18,7 @@ from busbar_audit.transcript.ledger import Ledger, Session, loaded
 from busbar_audit.transcript.projection import Diagnostic, Row
 from busbar_audit.transcript.values import storable
 from busbar_audit.transcript.view import Refused, SessionView, session_view
+from busbar_audit.transcript.walking import lost_rows
 
 COLUMNS = (
     ("fact", "VARCHAR"),
@@ -44,9 +45,9 @@ def transcript_facts(con: Any) -> tuple[Sequence[tuple[str, str]], Iterator[Fact
     columns and rows. By `fact`: ``session`` (view: shown or refused, message: the refusal or the digest of the preview,
     event_id: id of the newest visible row), ``turn`` (records: its rows), ``diagnostic`` (code; view: hard or soft),
     ``divergence`` (code: its class; view and pages: what each reader does), ``closed`` (event_id: an invocation whose
-    pages throw), ``row`` of a page (code: its type; message: its id; records: its sequence), ``beside`` (a row near the
-    first difference; code: its type; message: its id; records: its place, 0 being the first that differs), ``members`` (of
-    such a row; message: the members that differ).
+    pages throw), ``walk`` (code: direction and rows in a page; records: rows that such pages lose), ``row`` of a page (code:
+    its type; message: its id; records: its sequence), ``beside`` (a row near the first difference; code: its type; message:
+    its id; records: its place, 0 being the first that differs), ``members`` (of such a row; message: those that differ).
     """
     ledger = loaded(con)
     return COLUMNS, _all(ledger)
@@ -84,6 +85,9 @@ def _both(name: str, session: Session) -> Iterator[Fact]:
         )
     for found in done.divergences:
         yield ("divergence", name, None, found.event_id, found.kind, found.view, found.pages, None, found.rows)
+    for lost in lost_rows(session, done):
+        size = f"{lost.direction}/{lost.messages}"
+        yield ("walk", name, None, lost.event_id, size, None, None, None, lost.rows)
     for line in beside(session, done):
         turn, row_id = storable(line.turn_id), storable(line.row_id)
         yield ("beside", name, turn, line.event_id, line.type, line.view, line.pages, row_id, line.place)

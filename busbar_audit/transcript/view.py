@@ -164,12 +164,14 @@ def invocation_rows(
     outcomes: Outcomes,
     ordinals: Mapping[str, int],
     folded: Projection | None = None,
+    early: bool = False,
 ) -> list[PageRow]:
     """What pages serve of one invocation: nothing of one that is not inline, has not ended, or has no place.
 
     Parameters
     ----------
     folded : its fold, where it is known already, and its events have been found readable.
+    early : with what stands before its opening, which a page has only where it got there from further on (V16).
 
     Raises
     ------
@@ -189,7 +191,7 @@ def invocation_rows(
         folded = project([s.event for s in own if s.event], {opening.invocation_id: opening.run}, outcomes)
     if folded.refused:
         raise Refused("the projection is refused", folded.diagnostics)
-    return _sequenced(folded, ordinals, first, last)
+    return _sequenced(folded, ordinals, 0 if early else first, last)
 
 
 def _sequenced(told: Projection, ordinals: Mapping[str, int], first: int, last: int) -> list[PageRow]:
