@@ -169,6 +169,14 @@ class Ledger:
                 counts[made_from] += 1
         return counts, opened
 
+    def events(self, session: str, run: str) -> Iterator[dict[str, Any]]:
+        """Events of a run, decoded, in order."""
+        for (text,) in self._con.execute(
+            "SELECT payload_json FROM runtime_events WHERE session_id = ? AND run_id = ? ORDER BY event_seq",
+            (session, run),
+        ).fetchall():
+            yield js.parse(text)
+
     def append(self, event: Event) -> bool:
         """Append an event, in a transaction of its own; whether anything was written.
 

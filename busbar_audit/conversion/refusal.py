@@ -7,7 +7,7 @@ class Refusal(Exception):
     """The product throws; what was appended before stays.
 
     name : class of the product's error. code : its code, if it has one. sequence : the row that cannot be read.
-    event_id : the event that is not appended.
+    event_id : the event that is not appended. row : the sequence of the row that it was to be made from, where it is known.
     """
 
     def __init__(
@@ -15,6 +15,7 @@ class Refusal(Exception):
     ) -> None:
         super().__init__(message)
         self.name, self.message, self.code, self.sequence, self.event_id = name, message, code, sequence, event_id
+        self.row = sequence
 
 
 def incompatible(session: str, sequence: int) -> Refusal:

@@ -25,6 +25,11 @@ CREATE TABLE runtime_legacy_invocation_openings (invocation_id TEXT PRIMARY KEY,
   turn_id TEXT, opened_at INTEGER, opening_json TEXT, anchor_event_id TEXT) WITHOUT ROWID;
 """
 
+# Of the time before openings.
+HEADERS = (
+    "CREATE TABLE core_agent_runs (session_id TEXT, run_id TEXT PRIMARY KEY, created_at INTEGER, record_json TEXT)"
+)
+
 # Tables of a store and the columns that a conversion of one session reads of them.
 COPIED = {
     "session_metadata": ("session_id", "payload_json"),

@@ -21,8 +21,11 @@ from typing import Any
 from busbar_audit.conversion import identity
 from busbar_audit.conversion.converter import MARK, RESEQUENCE, Conversion, convert
 from busbar_audit.conversion.ledger import Ledger
-from busbar_audit.conversion.schema import COPIED, in_memory
+from busbar_audit.conversion.migration import migrate
+from busbar_audit.conversion.recovery import RECOVERED, recover
+from busbar_audit.conversion.schema import COPIED, HEADERS, in_memory
 from busbar_audit.errors import UsageError
+from busbar_audit.rehearsal.risks import Risk, risks
 from busbar_audit.text import printable
 from busbar_audit.transcript import js
 
@@ -30,6 +33,9 @@ Point = int | str
 _DAY = 86_400_000
 # Of more appends than this, points are sampled.
 EVERY = 120
+_SHOWN = 10
+# A workspace before schema 16 has headers of runs instead; the upgrade makes openings of them first.
+_LATER = {"runtime_legacy_invocation_openings"}
 
 # What has to hold of a conversion that was cut and resumed.
 KEPT = "what was in the ledger is unchanged"
@@ -37,6 +43,7 @@ OWED = "the resume appends what is missing and nothing else"
 SAME = "it ends as the uninterrupted run does"
 ROWS = "the old rows are untouched"
 GROWS = "every attempt that owes something makes progress"
+_RECOVERED = "after recovery: "
 
 
 @dataclass(frozen=True)
@@ -56,7 +63,7 @@ class Rehearsed:
     rows : its legacy rows. appends : events of the uninterrupted run. points : where it was cut. killed : of these, by SIGKILL.
     refusal : what ends the conversion of this session, in the product's words; None where it ends well.
     retry : what a second attempt after a refusal does: ``refused again``, or ``succeeds, with … row(s) lost``.
-    failures : properties that did not hold.
+    failures : properties that did not hold. risks : known cases in it, with their rows.
     """
 
     session_id: str
@@ -67,11 +74,12 @@ class Rehearsed:
     refusal: str | None = None
     retry: str | None = None
     failures: tuple[Failure, ...] = ()
+    risks: tuple[Risk, ...] = ()
 
     @property
     def at_risk(self) -> bool:
         """Whether somebody has to look at the session before the upgrade."""
-        return self.refusal is not None or bool(self.failures)
+        return self.refusal is not None or bool(self.failures) or any(risk.grave for risk in self.risks)
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -79,6 +87,7 @@ class Rehearsed:
             "session": self.session_id, "rows": self.rows, "appends": self.appends, "points": self.points,
             "killed": self.killed, "refusal": self.refusal, "retry": self.retry,
             "failures": [{"point": each.point, "property": each.property} for each in self.failures],
+            "risks": [asdict(each) for each in self.risks],
         }  # fmt: skip
 
 
@@ -90,6 +99,24 @@ class _State:
     version: Any = None
     rows: str = ""
 
+    def converted(self) -> dict[str, tuple[Any, ...]]:
+        """Events without those of the recovery."""
+        return {name: event for name, event in self.events.items() if not name.endswith(RECOVERED)}
+
+    def same(self, other: _State) -> bool:
+        """Whether two are the same; endings by the recovery are apart from that, and they move what comes after them."""
+        if self.version != other.version:
+            return False
+        if self.events == other.events:
+            return True
+        ours = self.converted()
+        return len(ours) < len(self.events) and _in_order(ours) == _in_order(other.events)
+
+
+def _in_order(events: Mapping[str, tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Events in the order of their places, without the numbers of these."""
+    return [(name, *event[:-1]) for name, event in sorted(events.items(), key=lambda each: each[1][-1] or 0)]
+
 
 def sessions(path: Path) -> list[str]:
     """Sessions of a store that have legacy rows and are not said to be converted, by id.
@@ -100,10 +127,10 @@ def sessions(path: Path) -> list[str]:
     """
     with closing(_opened(path)) as con:
         tables = {name for (name,) in con.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        if lacking := sorted({*COPIED} - tables):
+        if lacking := sorted({*COPIED} - tables - _LATER):
             raise UsageError(
                 f"The workspace has no table {', '.join(lacking)}.",
-                "Runtime schema 16 or later, with session_messages.",
+                "Runtime schema 12 or later, with session_messages in one piece or in chunks.",
                 "Older workspaces are migrated by the product first.",
             )
         rows = con.execute(
@@ -152,19 +179,22 @@ def rehearse_session(
             {*chosen, *stages},
             lambda point, clone: failures.extend(
                 Failure(point, what)
-                for what in _resumed(clone, session, begun, done, end)
-                if judged or what not in (OWED, SAME)
+                for what in _both(clone, session, begun, done, end)
+                if judged or what.removeprefix(_RECOVERED) not in (OWED, SAME)
             ),
         )
         killed = 0
         if kills and folder is not None:
-            for point in _chosen(done.appends, kills):
-                failures += [
-                    Failure(point, f"SIGKILL: {w}") for w in _killed(store, session, point, folder, begun, done, end)
-                ]
+            for number, point in enumerate(_chosen(done.appends, kills)):
+                # In turn: between two transactions, and inside the next one.
+                inside = number % 2 == 1
+                killing = (store, session, point, inside, folder, begun, done, end)
+                failures += [Failure(point, f"SIGKILL: {what}") for what in _killed(*killing)]
                 killed += 1
-    refusal = None if done.refusal is None else done.refusal.message
-    return Rehearsed(session, rows, done.appends, cut + killed, killed, refusal, retry, tuple(failures))
+        refusal = None if done.refusal is None else done.refusal.message
+        return Rehearsed(
+            session, rows, done.appends, cut + killed, killed, refusal, retry, tuple(failures), risks(store, session, done)
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -245,6 +275,17 @@ def _cut(
     return len(seen)
 
 
+def _both(clone: sqlite3.Connection, session: str, begun: _State, whole: Conversion, end: _State) -> Iterator[str]:
+    """Properties that do not hold of a resume, with the recovery of open runs in between and without it.
+
+    Recovery passes converted runs by, so it is another case only where a native run is open.
+    """
+    with closing(_clone(clone)) as other:
+        if recover(other, session, _DAY):
+            yield from (f"{_RECOVERED}{what}" for what in _resumed(other, session, begun, whole, end))
+    yield from _resumed(clone, session, begun, whole, end)
+
+
 def _resumed(clone: sqlite3.Connection, session: str, begun: _State, whole: Conversion, end: _State) -> Iterator[str]:
     """Properties that do not hold of a store in which a conversion was cut."""
     there = _state(clone, session)
@@ -252,11 +293,11 @@ def _resumed(clone: sqlite3.Connection, session: str, begun: _State, whole: Conv
     after = _state(clone, session)
     if any(_content(after.events.get(name)) != _content(event) for name, event in there.events.items()):
         yield KEPT
-    present = len(there.events) - len(begun.events)
+    present = len(there.converted()) - len(begun.converted())
     if second.appends != whole.appends - present:
         yield OWED
     refused = [None if done.refusal is None else done.refusal.message for done in (whole, second)]
-    if (after.events, after.version) != (end.events, end.version) or refused[0] != refused[1]:
+    if not after.same(end) or refused[0] != refused[1]:
         yield SAME
     if after.rows != begun.rows:
         yield ROWS
@@ -318,14 +359,21 @@ def _opened(path: Path) -> sqlite3.Connection:
 
 
 def _extracted(path: Path, session: str) -> sqlite3.Connection:
-    """One session of a store, in memory."""
+    """One session of a store, in memory, as the upgrade has it when it begins to convert."""
     store = in_memory()
     with closing(_opened(path)) as con:
-        for table, columns in COPIED.items():
+        tables = {name for (name,) in con.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        runs = {name for _, name, *_ in con.execute("PRAGMA table_info(core_agent_runs)")}
+        kept = {table: columns for table, columns in COPIED.items() if table in tables}
+        if "record_json" in runs:
+            store.execute(HEADERS)
+            kept["core_agent_runs"] = ("session_id", "run_id", "created_at", "record_json")
+        for table, columns in kept.items():
             # The names are our own.
             marks = ", ".join("?" * len(columns))
             rows = con.execute(f"SELECT {', '.join(columns)} FROM {table} WHERE session_id = ?", (session,))  # noqa: S608
             store.executemany(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", rows)  # noqa: S608 - our names
+    migrate(store, session)
     return store
 
 
@@ -336,7 +384,14 @@ def _clone(store: sqlite3.Connection) -> sqlite3.Connection:
 
 
 def _killed(
-    store: sqlite3.Connection, session: str, point: int, folder: Path, begun: _State, whole: Conversion, end: _State
+    store: sqlite3.Connection,
+    session: str,
+    point: int,
+    inside: bool,
+    folder: Path,
+    begun: _State,
+    whole: Conversion,
+    end: _State,
 ) -> Iterator[str]:
     """The same with a file, and a child process that kills itself at the point."""
     path = folder / f"killed-{point}.sqlite"
@@ -344,9 +399,9 @@ def _killed(
         with closing(sqlite3.connect(path)) as file:
             store.backup(file)
             file.execute("PRAGMA journal_mode = WAL")
-        child = (sys.executable, "-m", "busbar_audit.rehearsal.conversion", str(path), session, str(point))
+        child = (sys.executable, "-m", "busbar_audit.rehearsal.conversion", str(path), session, str(point), str(inside))
         ended = subprocess.run(child, capture_output=True, timeout=600, check=False)
-        if ended.returncode != -signal.SIGKILL and point < whole.appends:
+        if ended.returncode != -signal.SIGKILL and (point < whole.appends or whole.complete):
             yield f"the child ended with {ended.returncode} instead"
             return
         with closing(sqlite3.connect(path, isolation_level=None)) as file:
@@ -358,14 +413,22 @@ def _killed(
             name.unlink(missing_ok=True)
 
 
-def _die_at(path: str, session: str, point: int) -> None:
-    """What a child does: convert, and kill itself before the append after so many."""
+def _die_at(path: str, session: str, point: int, inside: bool) -> None:
+    """What a child does: convert, and kill itself before the transaction after so many, or before that one's commit."""
+    commits = 0
+
+    def traced(statement: str) -> None:
+        nonlocal commits
+        if statement == "COMMIT" and inside and commits == point:
+            os.kill(os.getpid(), signal.SIGKILL)
+        commits += statement == "COMMIT"
 
     def before(done: Conversion, what: str) -> None:
-        if what == "append" and done.appends == point:
+        if what in ("append", RESEQUENCE) and not inside and done.appends == point:
             os.kill(os.getpid(), signal.SIGKILL)
 
     with closing(sqlite3.connect(path, isolation_level=None)) as con:
+        con.set_trace_callback(traced)
         convert(Ledger(con), session, before=before)
 
 
@@ -378,6 +441,14 @@ def lines(found: Sequence[Rehearsed]) -> Iterator[str]:
         if each.refusal is not None:
             yield f"    session at risk before this upgrade: {printable(each.refusal[:200])}"
             yield f"    a second attempt: {each.retry}"
+        elif any(risk.grave for risk in each.risks):
+            yield "    session at risk before this upgrade"
+        for risk in each.risks[:_SHOWN]:
+            extent = "" if risk.first is None else f", rows {risk.first} to {risk.last}"
+            turn = f", turn {printable(risk.turn_id[:60])}" if risk.turn_id else ""
+            yield f"    {risk.severity}: {risk.case}{turn}{extent}: {printable(risk.detail[:200])}"
+        if len(each.risks) > _SHOWN:
+            yield f"    {len(each.risks) - _SHOWN:,} more known cases"
         for failure in each.failures[:5]:
             yield f"    at {failure.point}: does not hold: {failure.property}"
         if len(each.failures) > 5:
@@ -415,4 +486,4 @@ def exit_code(found: Sequence[Rehearsed] | Sequence[Foretold]) -> int:
 
 
 if __name__ == "__main__":
-    _die_at(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+    _die_at(sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4] == "True")
