@@ -37,6 +37,15 @@ def _version(sessions: str, version: int | None) -> str:
     return f"UPDATE session_metadata SET payload_json = {told} WHERE session_id LIKE '{sessions}'"
 
 
+def _renamed(old: str, new: str) -> list[str]:
+    """A session under another id; it has rows alone."""
+    tables = ("session_messages", "session_metadata", "session_catalog_projection")
+    header = (
+        f"UPDATE session_metadata SET payload_json = json_set(payload_json, '$.id', '{new}') WHERE session_id = '{new}'"
+    )
+    return [*(f"UPDATE {table} SET session_id = '{new}' WHERE session_id = '{old}'" for table in tables), header]
+
+
 def _fates(path: Path) -> dict[str, int]:
     """Rows by fate; the account is shown to balance."""
     with open_store(path) as store:
@@ -50,7 +59,7 @@ def _fates(path: Path) -> dict[str, int]:
 
 # Generation, what is done to a healthy workspace, codes above info that are meant to be told, and fates that it has.
 ODD: dict[str, tuple[int, tuple[str, ...], set[str], set[str]]] = {
-    "never imported, staged, converted and not yet marked, without rows, notes of no turn": (
+    "never imported, staged, converted and not yet marked, without rows, notes of no turn, WorkHub": (
         18,
         (
             _version("c%", None),
@@ -59,6 +68,8 @@ ODD: dict[str, tuple[int, tuple[str, ...], set[str], set[str]]] = {
             "DELETE FROM session_messages WHERE session_id = 'l2'",
             """UPDATE session_messages SET record_json = json_remove(record_json, '$.turnId')
             WHERE session_id = 'l3' AND message_type = 'system_note'""",
+            *_renamed("l4", "maka_workhub_coordination"),
+            _version("maka_workhub%", 1),
         ),
         {"D01"},
         {"converted", "skipped", "pending"},
@@ -71,7 +82,7 @@ ODD: dict[str, tuple[int, tuple[str, ...], set[str], set[str]]] = {
 @pytest.mark.parametrize("name", ODD)
 def test_what_is_legal_raises_nothing(name: str, tmp_path: Path) -> None:
     generation, statements, low, fates = ODD[name]
-    path = write_maka(tmp_path / "runtime.sqlite", generation=generation, sessions=1, imports=3).path
+    path = write_maka(tmp_path / "runtime.sqlite", generation=generation, sessions=1, imports=4).path
     ended = judged(_changed(path, *statements))
     assert ended.could_not_run() == {}
     assert {f.code[5:] for f in ended.found if f.severity != "info"} == low
