@@ -68,6 +68,9 @@ AsOfOption = Annotated[
 FailOnOption = Annotated[
     str, typer.Option("--fail-on", metavar="SEVERITY", help="critical, high, medium, low or info.")
 ]
+SignOption = Annotated[
+    Path | None, typer.Option("--sign-key", metavar="FILE", help="Sign the manifest with this private Ed25519 key.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result alone; the last word goes to stderr.")]
 
 
@@ -81,7 +84,7 @@ def main() -> None:
         with command.make_context("busbar-audit", list(arguments)) as context:
             return command.invoke(context)
 
-    judging = bool(arguments) and arguments[0] in ("audit", "report", "rehearse", "retention")
+    judging = bool(arguments) and arguments[0] in ("audit", "report", "rehearse", "retention", "verify")
     sys.exit(exits.run(call, judging=judging, word_to_stderr="--json" in arguments))
 
 
@@ -157,10 +160,13 @@ def audit(
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Write result.json and the other outputs here.")
     ] = None,
+    sign_key: SignOption = None,
     as_json: JsonOption = False,
 ) -> int:
     """Audit a store. The last line is one word: clean, findings or inconclusive."""
     declared = read_policy(policy) if policy is not None else None
+    if sign_key is not None and out is None:
+        raise UsageError("--sign-key signs what --out writes.", "--out DIR beside it.")
     with console.progress() as say, ExitStack() as stack:
         results = []
         for each in find_stores(target, family=family, schema=schema):
@@ -184,7 +190,7 @@ def audit(
             from busbar_audit.reporting.runner import write_report
 
             say("writing the outputs")
-            write_report(results, out)
+            write_report(results, out, sign_key)
         advance(results)
     return _show(document, as_json, [] if out is None else [f"written   {printable(str(out))}"])
 
@@ -273,6 +279,7 @@ def report(
     before: BeforeOption = None,
     as_of: AsOfOption = None,
     fail_on: FailOnOption = "medium",
+    sign_key: SignOption = None,
     as_json: JsonOption = False,
 ) -> int:
     """Audit a store and publish notebooks, HTML and machine outputs."""
@@ -292,9 +299,28 @@ def report(
             before=before,
             as_of=_moment(as_of),
             fail_on=fail_on,
+            sign_key=sign_key,
             progress=say,
         )
     return _show(outcome.run, as_json, [f"report    {printable(str(out / 'index.html'))}"])
+
+
+@app.command()
+def verify(
+    report: Annotated[Path, typer.Argument(metavar="REPORT", help="A folder that --out has written.")],
+    key: Annotated[
+        Path | None,
+        typer.Option("--key", metavar="FILE", help="The public Ed25519 key that its manifest is signed with."),
+    ] = None,
+) -> int:
+    """Check that a report folder is what was written: every file, the manifest, its signature. No store is needed."""
+    from busbar_audit.reporting import verification
+
+    found = verification.verify(report, key)
+    for line in verification.lines(found, report):
+        print(line)
+    print("clean" if not found.differences else "findings")
+    return found.exit_code
 
 
 @app.command()

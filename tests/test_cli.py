@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import signal
@@ -10,11 +9,12 @@ import sqlite3
 import subprocess
 import sys
 import time
-from contextlib import closing, redirect_stderr, redirect_stdout
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support_cli import called, last, main_here
 from support_reports import HOSTILE, clean_store, damaged_store, hostile_store, newer_store
 
 from busbar_audit import cli, exits
@@ -34,33 +34,6 @@ def run(*arguments: object, **more: Any) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [COMMAND, *map(str, arguments)], capture_output=True, text=True, check=False, env=environment, **more
     )
-
-
-def main_here(*arguments: object) -> int:
-    """Call `main` in this process, with its signal handlers taken back afterwards; returns the exit code."""
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
-    try:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(sys, "argv", ["busbar-audit", *map(str, arguments)])
-            with pytest.raises(SystemExit) as ended:
-                cli.main()
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-    assert isinstance(ended.value.code, int)
-    return ended.value.code
-
-
-def called(*arguments: object) -> subprocess.CompletedProcess[str]:
-    """What `run` gives, from this process: for tests that are not about streams, signals or the environment."""
-    out, err = io.StringIO(), io.StringIO()
-    with redirect_stdout(out), redirect_stderr(err):
-        code = main_here(*arguments)
-    return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
-
-
-def last(text: str) -> str:
-    return text.splitlines()[-1] if text else ""
 
 
 @pytest.fixture(scope="session")

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support_cli import called, last
 from support_conversion import HEADER, events_of, session_store
 from support_maka import planted
-from test_cli import called, last
 
 from busbar_audit.conversion import identity
 from busbar_audit.conversion.converter import convert

@@ -165,6 +165,34 @@ def test_a_record_that_stood_in_the_way_is_told_from_one_that_was_changed(
     ]
 
 
+def test_what_a_purge_may_take_is_low_and_what_it_may_not_is_high(pair: tuple[Path, Path], tmp_path: Path) -> None:
+    def told(*statements: str) -> tuple[Outcome, set[tuple[str, str]]]:
+        after = Path(shutil.copy(pair[1], tmp_path / "after.db"))
+        _changed(after, *statements)
+        with open_store(after) as store:
+            result = audit(store, only=("BUS-T21",), before=pair[0])
+            found = {(f.subject, f.severity) for f in result.findings()}
+            return result.check("BUS-T21").outcome, found
+
+    assert told() == (Outcome.PASS, set())
+    one = "(SELECT min(identity) FROM plane_records WHERE kind = 'task')"
+    assert told(f"DELETE FROM plane_records WHERE kind IN ('task', 'task_event') AND identity = {one}")[1] == {
+        ("tasks", "low"),
+        ("task_events", "low"),
+    }
+    assert told(f"DELETE FROM plane_records WHERE kind = 'task' AND identity = {one}")[1] == {("tasks", "high")}
+    assert told("DELETE FROM plane_records WHERE kind = 'demotion'", "DELETE FROM plane_tokens")[1] == {
+        ("mcp_demotions", "low"),
+        ("spent_ask_states", "low"),
+    }
+    assert told("DELETE FROM mcp_calls WHERE seq = 1")[1] == {("mcp_calls", "low")}
+    assert told("DELETE FROM mcp_calls WHERE seq = 2")[1] == {("mcp_calls", "high")}
+    assert told("UPDATE mcp_calls SET ts = ts + 1 WHERE seq = 1")[1] == {("mcp_calls", "high")}
+    with open_store(pair[1]) as store:
+        check = audit(store, only=("BUS-T21",)).check("BUS-T21")
+        assert (check.outcome, check.reason) == (Outcome.NOT_APPLICABLE, "needs --before")
+
+
 # --- the notebook ---
 
 
@@ -199,6 +227,16 @@ def test_the_account_is_shown_with_lost_rows_and_risks_and_no_text(shown: Sessio
     assert "gateway" in repr(shown.copies())
 
 
+def test_the_copies_of_a_gateway_are_shown(pair: tuple[Path, Path]) -> None:
+    run = open_run(pair[1], before=pair[0])
+    assert run.store is not None
+    with run.store:
+        page = Page(run.copies().html)
+    for said in ("plane copy", "task_events", "engine copy", "audit_log", "8.2 R7", "8.2 stays in mcp_calls (R10)"):
+        assert said in page.text
+
+
+@pytest.mark.full
 def test_a_report_has_the_copies_of_a_gateway(pair: tuple[Path, Path], tmp_path: Path) -> None:
     """The earlier store is read once, by the report; the notebook only shows."""
     before, after = pair

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Collection
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 from support_audit import AS_OF, built, copied
+from support_cli import called
 
 from busbar_audit.auditing import audit
 from busbar_audit.errors import PolicyError, UnknownCheck
@@ -186,21 +185,12 @@ def test_the_command_takes_a_policy_and_refuses_a_wrong_one(
     path, code, _, place = damaged
     policy = tmp_path / "policy.toml"
     policy.write_text(accept(code, place), encoding="utf-8")
-    command = [
-        sys.executable,
-        "-m",
-        "busbar_audit.cli",
-        "audit",
-        str(path),
-        "--as-of",
-        "2023-11-21T22:13:20Z",
-        "--policy",
-    ]
-    done = subprocess.run([*command, str(policy)], capture_output=True, text=True, check=False)
+    command = ("audit", path, "--as-of", "2023-11-21T22:13:20Z", "--policy")
+    done = called(*command, policy)
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "clean")
     assert f"accepted  1 of {code} at {place}: seen, case 7" in done.stdout
     for wrong in (tmp_path / "missing.toml", path):
-        done = subprocess.run([*command, str(wrong)], capture_output=True, text=True, check=False)
+        done = called(*command, wrong)
         assert done.returncode == 2
         assert "Expected a TOML file" in done.stderr
 

@@ -7,13 +7,13 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 from support_audit import AS_OF
+from support_cli import called
 from support_postgres import Server, judged
 
 from busbar_audit.auditing import audit
@@ -436,7 +436,7 @@ def test_names_in_the_search_path_do_not_deceive(server: Server) -> None:
 # ---- several stores, schemas, targets --------------------------------------------------------------------------------
 
 
-def test_every_schema_with_a_store_is_a_store(server: Server, tmp_path: Path) -> None:
+def test_every_schema_with_a_store_is_a_store(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     name = server.new("several")
     write_busbar_pg(server.uri(name), "one", generation=6, **SIZE)
     write_busbar_pg(server.uri(name), 'tw"o', generation=10, **SIZE)
@@ -450,17 +450,14 @@ def test_every_schema_with_a_store_is_a_store(server: Server, tmp_path: Path) ->
     with pytest.raises(UsageError, match="PostgreSQL only"):
         find_stores(_any_file(tmp_path), schema="one")
     assert [t.schema for t in find_stores(server.uri(name), schema='tw"o')] == ['tw"o']
-    environment = {**os.environ, "DSN": server.uri(name), "PYTHONPATH": os.pathsep.join(sys.path)}
-    run = subprocess.run([sys.executable, "-m", "busbar_audit.cli", "audit", "env:DSN", "--json",
-                          "--as-of", "2023-11-21T22:13:20Z",
-                          "--out", str(tmp_path / "out")], env=environment, capture_output=True, text=True)  # fmt: skip
+    monkeypatch.setenv("DSN", server.uri(name))
+    run = called("audit", "env:DSN", "--json", "--as-of", "2023-11-21T22:13:20Z", "--out", tmp_path / "out")
     assert run.returncode == 0, run.stderr
     document = json.loads(run.stdout)
     validate("run", document)
     assert [s["snapshot"]["schema"] for s in document["stores"]] == ["one", 'tw"o']
     assert (tmp_path / "out" / "stores" / "2-busbar" / "result.json").exists()
-    shown = subprocess.run([sys.executable, "-m", "busbar_audit.cli", "inspect", "env:DSN", "--schema", "one"],
-                           env=environment, capture_output=True, text=True)  # fmt: skip
+    shown = called("inspect", "env:DSN", "--schema", "one")
     assert shown.returncode == 0
     assert "busbar postgres v6" in shown.stdout
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 from support_audit import AS_OF
+from support_cli import called, last
 from support_postgres import Server
-from test_cli import called, last
 
 from busbar_audit.errors import UsageError
 from busbar_audit.policy import Policy

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support_audit import AS_OF, built, copied
+from support_cli import called
 
 from busbar_audit import witness as files
 from busbar_audit.auditing import audit
@@ -442,13 +443,12 @@ def test_adopting_after_a_restore(store: Path, folder: Path, generation: int) ->
 
 def test_the_command_misses_a_witness_that_its_last_report_names(bases: Path, tmp_path: Path, folder: Path) -> None:
     path, out = copied(built(bases, 9, {}), tmp_path / "store.db"), tmp_path / "out"
-    command = [sys.executable, "-m", "busbar_audit.cli", "audit", str(path), "--as-of", "2023-11-21T22:13:20Z"]
-    command += ["--witness", str(folder), "--out", str(out)]
-    assert subprocess.run(command, capture_output=True, check=False).returncode == 0
+    command = ("audit", path, "--as-of", "2023-11-21T22:13:20Z", "--witness", folder, "--out", out)
+    assert called(*command).returncode == 0
     (file,) = folder.glob("*.witness")
     assert json.loads((out / "result.json").read_text())["witness"]["file"] == file.name
     file.unlink()
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = called(*command)
     assert (done.returncode, file.exists()) == (1, False)
     assert "an earlier report names it, and it is not there" in done.stdout
 

@@ -135,13 +135,28 @@ def _records(
         place = (kind.kind, _bytes(identity).decode("utf-8", "replace"), seq)
         found = _one(con, "after", place) if there else None
         if found is None:
-            yield _shown(identity), seq, "lost", f"8.2 no record has its key, or it was purged since ({kind.rule})"
+            why = (
+                "though others of its task are there"
+                if there and _others(con, kind, place)
+                else "or it was purged since"
+            )
+            yield _shown(identity), seq, "lost", f"8.2 no record has its key, {why} ({kind.rule})"
         elif (*kind.beside(row), _body(row)) == found:
             yield identity, seq, "converted", f"8.2 {kind.rule}"
         elif earlier and _one(con, "before", place) == found:
             yield _shown(identity), seq, "lost", f"8.2 a record with its key was there before ({kind.rule})"
         else:
             yield _shown(identity), seq, "differs", f"8.2 the record is another one, or was changed since ({kind.rule})"
+
+
+def _others(con: sqlite3.Connection, kind: _Kind, place: tuple[str, str, int]) -> bool:
+    """Whether the task has other records: a purge takes a task and its events together."""
+    return kind.table != "mcp_demotions" and any(
+        con.execute(
+            "SELECT 1 FROM after.plane_records WHERE kind = ? AND identity = ? LIMIT 1", (of, place[1])
+        ).fetchone()
+        for of in ("task", "task_event")
+    )
 
 
 def _one(con: sqlite3.Connection, store: str, place: tuple[str, str, int]) -> tuple[Any, ...] | None:
@@ -186,11 +201,20 @@ def _calls(con: sqlite3.Connection, there: bool) -> Iterator[tuple[str, int | No
             else None
         )
         if found is None:
-            yield _shown(row["principal"]), row["seq"], "lost", "8.2 not in mcp_calls any more, or purged since (R10)"
+            yield _shown(row["principal"]), row["seq"], "lost", f"8.2 not in mcp_calls, {_why(con, row, there)} (R10)"
         elif [*map(_read, found)][: len(row)] != [*row.values()]:
             yield _shown(row["principal"]), row["seq"], "differs", "8.2 the row is another one (R10)"
         else:
             yield "", None, "owned", "8.2 stays in mcp_calls (R10)"
+
+
+def _why(con: sqlite3.Connection, row: Row, there: bool) -> str:
+    """A purge takes the oldest calls of a principal."""
+    if not there:
+        return "the table is gone"
+    place = (row["principal"], row["seq"])
+    earlier = con.execute("SELECT 1 FROM after.mcp_calls WHERE principal = ? AND seq < ? LIMIT 1", place).fetchone()
+    return "though earlier ones are" if earlier else "or purged since"
 
 
 def _bytes(text: str) -> bytes:

@@ -23,7 +23,7 @@ def write_manifest(directory: Path, documents: Sequence[Mapping[str, Any]]) -> N
     """Write the manifest of everything that is in `directory` now; it is written last."""
     files = {}
     for path in sorted(directory.rglob("*")):
-        if path.is_file() and path.name != NAME:
+        if path.is_file() and path != directory / NAME:
             files[path.relative_to(directory).as_posix()] = {"bytes": path.stat().st_size, "sha256": sha256(path)}
     manifest = {
         "schema": SCHEMA,

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from busbar_audit import rundir
 from busbar_audit.errors import OutputExists, ReportError
-from busbar_audit.reporting import manifest
+from busbar_audit.reporting import manifest, signature
 from busbar_audit.text import printable
 
 _AT_FDCWD, _EXCHANGE = -100, 2
@@ -77,7 +77,7 @@ def require_ours(place: Path) -> None:
     try:
         written = json.loads((place / manifest.NAME).read_text(encoding="utf-8"))
         ours = written["schema"].startswith("busbar-audit/manifest/")
-        known = {*written["files"], manifest.NAME}
+        known = {*written["files"], manifest.NAME, signature.NAME}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         ours, known = False, set()
     if not ours:

@@ -15,6 +15,7 @@ from typing import Any
 from busbar_audit.auditing import audit
 from busbar_audit.errors import UsageError
 from busbar_audit.policy import read_policy
+from busbar_audit.reporting import manifest, signature
 from busbar_audit.reporting import notebooks as books
 from busbar_audit.reporting.outputs import Audited, folder_of, verdict_over, write_folder, write_tables
 from busbar_audit.reporting.publish import published
@@ -66,6 +67,7 @@ def report(
     fail_on: str = "medium",
     start_timeout: int = books.START_TIMEOUT,
     cell_timeout: int = books.CELL_TIMEOUT,
+    sign_key: Path | None = None,
     progress: Progress | None = None,
 ) -> RunOutcome:
     """Audit stores, run notebooks over the results, publish the folder.
@@ -79,6 +81,7 @@ def report(
     policy : a file for `read_policy`. witness : a folder for `open_witness`; it is advanced when the report is in its place.
     before : as for `audit`.
     start_timeout, cell_timeout : seconds for a kernel to start, and for each cell.
+    sign_key : a private Ed25519 key to sign the manifest with.
     progress : called with a line of text at each longer step.
 
     Returns
@@ -95,6 +98,7 @@ def report(
     if not named:
         raise UsageError("No target.", "Expected at least one store.")
     declared = read_policy(policy) if policy is not None else None
+    key = None if sign_key is None else signature.private_key(sign_key)
     paths = books.find(notebooks)
     _require_known(paths, parameters or {})
     every = [each for target in named for each in find_stores(target, family=family, schema=schema)]
@@ -141,24 +145,34 @@ def report(
                     stores.append(Audited(document, ran, folder))
             say("writing the report")
             run = write_folder(stores, directory)
+            if key is not None:
+                signature.write_signature(directory, directory / manifest.NAME, key)
         advance(results)
     return RunOutcome(Path(out).resolve(), verdict_over(stores), run, [store.notebooks for store in stores])
 
 
-def write_report(results: Sequence[Result], out: Named) -> Mapping[str, Any]:
+def write_report(results: Sequence[Result], out: Named, sign_key: Path | None = None) -> Mapping[str, Any]:
     """Publish the folder of audits without notebooks, their stores still open; return the content of run.json.
+
+    Parameters
+    ----------
+    sign_key : a private Ed25519 key to sign the manifest with.
 
     Raises
     ------
-    OutputExists, ReportError : see `published`.
+    OutputExists, ReportError : see `published`. UsageError : the key is none.
     """
+    key = None if sign_key is None else signature.private_key(sign_key)
     with published(out) as directory:
         stores = []
         for number, result in enumerate(results, start=1):
             folder = folder_of(number, len(results), result.store.family)
             write_tables(result, directory / folder)
             stores.append(Audited(result.as_dict(), (), folder))
-        return write_folder(stores, directory)
+        run = write_folder(stores, directory)
+        if key is not None:
+            signature.write_signature(directory, directory / manifest.NAME, key)
+        return run
 
 
 def prepare(result: Result, document: Mapping[str, Any]) -> Path:

@@ -1,7 +1,7 @@
 -- code: MAKA-D06
 -- title: A converted turn that never ended
 -- severity: high
--- applies: maka sqlite 16-18
+-- applies: maka sqlite 11-18
 -- params: none
 -- examines: audit.openings
 -- proves: Its session counts as converted, and its run has no ending.

@@ -1,7 +1,7 @@
 -- code: MAKA-D07
 -- title: A converted turn that failed, though its rows say it completed
 -- severity: high
--- applies: maka sqlite 11-18
+-- applies: maka sqlite 8-18
 -- params: none
 -- examines: audit.terminals
 -- proves: The converted ending is not completed, and a row of the turn says completed.

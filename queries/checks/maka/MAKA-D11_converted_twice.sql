@@ -1,7 +1,7 @@
 -- code: MAKA-D11
 -- title: A row that was converted twice
 -- severity: high
--- applies: maka sqlite 11-18
+-- applies: maka sqlite 8-18
 -- params: none
 -- examines: audit.ledger_events
 -- proves: Converted runs have more events of one row and kind than the row is due.
@@ -17,5 +17,6 @@ SELECT 'runtime_events' AS subject, m.session_id AS place, m.first AS first_seq,
         || coalesce('; ' || c.generation || ', ' || c.shape || ': ' || c.cause, '') AS detail
 FROM made AS m LEFT JOIN held AS h ON h.session_id = m.session_id AND h.message_id = m.stored_id AND h.meant = m.meant
     LEFT JOIN audit.import_causes AS c ON c.session_id = m.session_id AND c.turn_id = m.turn_id
-WHERE m.n > greatest(1, coalesce(h.n, 0))
+-- How many parts of thinking a row has, only the row can tell.
+WHERE m.n > greatest(1, coalesce(h.n, 0)) AND (h.n IS NOT NULL OR m.meant <> 'thinking')
 ORDER BY subject, place, first_seq, last_seq, detail

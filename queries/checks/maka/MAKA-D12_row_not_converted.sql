@@ -1,7 +1,7 @@
 -- code: MAKA-D12
 -- title: Rows of a converted turn that the ledger does not have
 -- severity: high
--- applies: maka sqlite 11-18
+-- applies: maka sqlite 8-18
 -- params: none
 -- examines: audit.import_rows
 -- proves: The turn's converted run has ended, and has fewer events of these rows than they are due; or, at low severity, a session

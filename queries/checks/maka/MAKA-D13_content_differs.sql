@@ -1,7 +1,7 @@
 -- code: MAKA-D13
 -- title: A converted event does not say what its row says
 -- severity: high
--- applies: maka sqlite 11-18
+-- applies: maka sqlite 8-18
 -- params: none
 -- examines: audit.import_found
 -- proves: The digest of what conversion keeps of the row is another than that of the event; or no row of the session has the event's id.

@@ -1,7 +1,7 @@
 -- code: MAKA-D19
 -- title: A native run lacks what a row of its turn says
 -- severity: high
--- applies: maka sqlite 11-18
+-- applies: maka sqlite 8-18
 -- params: none
 -- examines: audit.import_rows
 -- proves: The turn's native run has ended, and no event of it says what the row says.

@@ -13,6 +13,7 @@ twice AS (
     SELECT DISTINCT f.session_id, f.turn_id FROM audit.import_found AS f
         LEFT JOIN due AS d ON d.session_id = f.session_id AND d.message_id = f.stored_id AND d.meant = f.meant
     WHERE f.converted AND f.meant <> 'turn_state' AND f.stored_id IS NOT NULL AND f.alike > greatest(1, coalesce(d.n, 0))
+        AND (d.n IS NOT NULL OR f.meant <> 'thinking')
 ), runs AS (
     SELECT r.*, l.rows AS lost, l.first_lost, l.last_lost, l.lost_at, coalesce(c.parts, 1) AS parts, w.turn_id IS NOT NULL AS doubled,
         t.last_state IS NOT NULL AS told_end

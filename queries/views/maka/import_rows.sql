@@ -9,9 +9,8 @@ WITH matched AS (
     FROM audit.import_pairs GROUP BY session_id, sequence
 ), prompts AS (
     SELECT DISTINCT session_id, turn_id FROM audit.import_found WHERE meant = 'user'
-), thoughts AS (
-    SELECT DISTINCT session_id, turn_id, message_key FROM audit.import_found WHERE meant = 'thinking' AND NOT converted
-), latest AS (SELECT session_id, max(committed_at) AS at FROM audit.ledger_events GROUP BY session_id),
+), thoughts AS (SELECT DISTINCT session_id, turn_id, message_key FROM audit.import_named WHERE code = 'B27'),
+admitted AS (SELECT DISTINCT session_id, turn_id FROM audit.import_named WHERE code = 'R03'), latest AS (SELECT session_id, max(committed_at) AS at FROM audit.ledger_events GROUP BY session_id),
 unread AS (
     SELECT DISTINCT session_id FROM audit.legacy_rows WHERE NOT valid OR problems > 0 OR misfiled IS NOT NULL OR chunk_fault IS NOT NULL
 ), steered AS (SELECT DISTINCT session_id, event_id FROM audit.ledger_events WHERE steering),
@@ -21,11 +20,12 @@ told AS (
         r.type = 'system_note' AND r.note_kind IN ('session_start', 'session_resume', 'mode_change', 'model_change', 'error', 'abort') AS retired,
         m.due, m.found, m.first_found, m.event_id, m.differs, t.users, t.version, coalesce(t.native, false) AS native, t.native_ended,
         t.run_id, t.invocation_id, t.generation, t.mode, t.ended, t.ending, t.end_event, t.last_state, t.last_ending,
-        p.session_id IS NOT NULL AS prompted, h.session_id IS NOT NULL AS thought, s.event_id AS steered, r.message_ts > l.at AS late,
+        p.session_id IS NOT NULL AS prompted, a.session_id IS NOT NULL AS admitted, h.session_id IS NOT NULL AS thought, s.event_id AS steered, r.message_ts > l.at AS late,
         u.session_id IS NOT NULL AS blocked
     FROM audit.legacy_rows AS r LEFT JOIN audit.import_turns AS t ON t.session_id = r.session_id AND t.turn_id = r.turn_id
         LEFT JOIN matched AS m ON m.session_id = r.session_id AND m.sequence = r.sequence
         LEFT JOIN prompts AS p ON p.session_id = r.session_id AND p.turn_id = r.turn_id
+        LEFT JOIN admitted AS a ON a.session_id = r.session_id AND a.turn_id = r.turn_id
         LEFT JOIN thoughts AS h ON h.session_id = r.session_id AND h.turn_id = r.turn_id AND h.message_key = r.message_id
         LEFT JOIN latest AS l ON l.session_id = r.session_id
         LEFT JOIN unread AS u ON u.session_id = r.session_id
@@ -45,7 +45,7 @@ told AS (
         WHEN native AND first_found > 0 THEN ['owned', '4.6 a native run owns the turn', '']
         WHEN native AND NOT native_ended THEN ['pending', '9.3 its run has not ended', '']
         WHEN native AND type = 'system_note' THEN ['lost', '3.3 a retained note of a native run, accepted', 'D14']
-        WHEN native AND type = 'user' AND NOT prompted THEN ['lost', '9.1 the prompt of a sealed run', 'R03']
+        WHEN native AND type = 'user' AND admitted AND NOT prompted THEN ['lost', '9.1 the prompt of a sealed run', 'R03']
         WHEN native AND type = 'assistant' AND thought THEN ['lost', '15 an answer whose thinking alone was written', 'B27']
         WHEN native THEN ['lost', '8 a native run without what its row says', 'D19']
         -- A turn that was converted, or is being.

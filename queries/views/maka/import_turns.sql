@@ -10,7 +10,7 @@ WITH held AS (
         arg_max(sequence, sequence) FILTER (type = 'turn_state' AND status <> 'running') AS last_ending
     FROM audit.legacy_rows WHERE turn_id IS NOT NULL GROUP BY session_id, turn_id
 ), native AS (
-    SELECT i.session_id, i.turn_id, count(DISTINCT i.invocation_id) AS runs, bool_and(t.invocation_id IS NOT NULL) AS ended
+    SELECT i.session_id, i.turn_id, count(DISTINCT i.invocation_id) AS runs, bool_and(t.invocation_id IS NOT NULL OR i.header_ended) AS ended
     FROM audit.import_invocations AS i LEFT JOIN (SELECT DISTINCT invocation_id FROM audit.terminals) AS t ON t.invocation_id = i.invocation_id
     WHERE i.run_id <> i.derived GROUP BY i.session_id, i.turn_id
 ), made AS (

@@ -1,0 +1,139 @@
+"""Whether a report folder is what was written: every file by its digest, the manifest by its signature."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from busbar_audit.errors import ReportError
+from busbar_audit.origin import identity
+from busbar_audit.reporting import manifest, signature
+from busbar_audit.text import printable
+
+SIGNED, UNSIGNED, UNCHECKED = "signed by the key", "not signed", "signed, and not checked: no --key was given"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One way in which a folder is not what its manifest says. kind : missing, changed, added, link, manifest or signature."""
+
+    kind: str
+    name: str
+    what: str
+
+
+@dataclass(frozen=True)
+class Verified:
+    """A report folder held against its manifest. written : what the manifest says of who wrote it, and of what."""
+
+    files: int
+    differences: tuple[Difference, ...]
+    signed: str
+    written: Mapping[str, Any]
+
+    @property
+    def exit_code(self) -> int:
+        """1 where anything is not as it was written."""
+        return 1 if self.differences else 0
+
+
+def verify(directory: Path, key: Path | None = None) -> Verified:
+    """Hold a report folder against its manifest; nothing but the folder is needed, and no store.
+
+    Parameters
+    ----------
+    key : a public Ed25519 key; the manifest must be signed by its holder.
+
+    Raises
+    ------
+    ReportError : there is no manifest that can be read. UsageError : the key is none.
+    """
+    place = directory / manifest.NAME
+    try:
+        content = place.read_bytes()
+        told = json.loads(content)
+        files = {str(name): dict(each) for name, each in told["files"].items()}
+        if not str(told["schema"]).startswith("busbar-audit/manifest/"):
+            raise ValueError("another schema")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ReportError(
+            f"{printable(str(place))} cannot be read as a manifest: {printable(str(error))[:200]}.",
+            "A folder written by --out, with its manifest.json.",
+            "Nothing was verified.",
+        ) from None
+    found = [*_files(directory, files), *_inputs(directory, told)]
+    signed, more = _signature(directory, content, key)
+    return Verified(len(files), (*found, *more), signed, told)
+
+
+def _files(directory: Path, files: Mapping[str, Mapping[str, Any]]) -> Iterator[Difference]:
+    for name, due in sorted(files.items()):
+        pure = PurePosixPath(name)
+        path = directory / pure
+        if pure.is_absolute() or ".." in pure.parts or name in ("", manifest.NAME):
+            yield Difference("manifest", name, "names a file outside the folder")
+        elif any(
+            part.is_symlink() for part in (path, *path.parents) if part.is_relative_to(directory) and part != directory
+        ):
+            yield Difference("link", name, "is a link, and not the file that was written")
+        elif not path.is_file():
+            yield Difference("missing", name, "is not there")
+        elif path.stat().st_size != due.get("bytes") or manifest.sha256(path) != due.get("sha256"):
+            yield Difference(
+                "changed", name, f"is not what was written ({path.stat().st_size:,} bytes, {due.get('bytes')} due)"
+            )
+    known = {*files, manifest.NAME, signature.NAME}
+    for path in sorted(directory.rglob("*")):
+        name = path.relative_to(directory).as_posix()
+        if name not in known and (path.is_symlink() or not path.is_dir()):
+            yield Difference("added", name, "is of no report")
+
+
+def _inputs(directory: Path, told: Mapping[str, Any]) -> Iterator[Difference]:
+    """What the manifest says of runs and stores, against the results it lists."""
+    try:
+        run = json.loads((directory / "run.json").read_text(encoding="utf-8"))
+        documents = run["stores"]
+        runs = [document["run"]["id"] for document in documents]
+        inputs = [{"location": d["store"]["location"], **dict(identity(d["snapshot"]))} for d in documents]
+        claimed = [{name: each.get(name) for name in due} for each, due in zip(told["inputs"], inputs, strict=True)]
+        same = (told["runs"], claimed) == (runs, inputs)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return  # run.json is missing or changed, which was said
+    if not same:
+        yield Difference("manifest", manifest.NAME, "names other runs or stores than run.json")
+
+
+def _signature(directory: Path, content: bytes, key: Path | None) -> tuple[str, list[Difference]]:
+    place = directory / signature.NAME
+    if key is None:
+        return (UNCHECKED if place.exists() else UNSIGNED), []
+    public = signature.public_key(key)
+    try:
+        signed = place.read_bytes()
+    except OSError:
+        return UNSIGNED, [Difference("signature", signature.NAME, "is not there, and --key asks for it")]
+    if signature.holds(signed, content, public):
+        return SIGNED, []
+    return "signed by another key, or changed since", [
+        Difference("signature", signature.NAME, "is not that of this manifest by this key")
+    ]
+
+
+def lines(found: Verified, directory: Path) -> Iterator[str]:
+    """For a terminal."""
+    tool = found.written.get("tool") or {}
+    yield f"report    {printable(str(directory))}"
+    yield f"written   by {printable(str(tool.get('name')))} {printable(str(tool.get('version')))}"
+    for each in found.written.get("inputs") or ():
+        if isinstance(each, dict):
+            yield f"store     {printable(str(each.get('location')))}, copied {printable(str(each.get('taken_at')))}"
+    yield f"files     {found.files:,}, {len(found.differences):,} difference(s)"
+    for each in found.differences[:50]:
+        yield f"          {each.kind}: {printable(each.name[:200])} {each.what}"
+    yield f"manifest  {found.signed}"
+    if found.signed == UNSIGNED and not found.differences:
+        yield "          whoever can write to it could have changed files and manifest together; --sign-key prevents that"
