@@ -396,7 +396,7 @@ def test_nothing_to_rehearse_is_never_clean(tmp_path: Path) -> None:
     write_maka(tmp_path / "old.sqlite", sessions=1, generation=10)
     done = called("rehearse", tmp_path / "old.sqlite", "--conversion")
     assert done.returncode == 2
-    assert "runtime_session_event_ordinals" in done.stderr
+    assert "core_agent_runs" in done.stderr
     gateway = write_busbar(tmp_path / "gateway.db", generation=12, calls=5).path
     assert called("rehearse", gateway, "--conversion").returncode in (2, 3)
     assert called("rehearse", tmp_path / "runtime.sqlite", "--conversion", "--session", "nobody").returncode == 2

@@ -204,6 +204,14 @@ def test_real_stores_before_openings_are_rehearsed_as_their_upgrade_went(samples
     assert refused == {"b-legacy": [("refused", 49)], "e-b-kill-event-20": [("half turn", 36)]}
 
 
+@pytest.mark.real_stores
+def test_an_upgrade_of_the_oldest_workspace_with_rows_went_as_foretold(samples: Path, tmp_path: Path) -> None:
+    (before,) = unpacked(samples / "maka" / "old-v018.tar.xz", tmp_path, r"checkpointed/runtime\.sqlite$")
+    (after,) = unpacked(samples / "maka" / "c4-on-real-stores.tar.xz", tmp_path, r"db/real-old-v018\.sqlite$")
+    told = [rehearsing.against(before, after, session) for session in rehearsing.sessions(before)]
+    assert [(each.predicted, each.same, each.holds) for each in told] == [(16, 16, True), (0, 0, True)]
+
+
 # --- cut and resumed ---
 
 

@@ -35,8 +35,13 @@ _DAY = 86_400_000
 # Of more appends than this, points are sampled.
 EVERY = 120
 _SHOWN = 10
-# A workspace before schema 16 has headers of runs instead; the upgrade makes openings of them first.
-_LATER = {"runtime_legacy_invocation_openings"}
+# What older workspaces do not have, and the upgrade makes: openings of run headers, places of events by their rowid.
+_LATER = {
+    "runtime_legacy_invocation_openings",
+    "runtime_session_event_ordinals",
+    "session_message_chunks",
+    "session_message_payloads",
+}
 
 # What has to hold of a conversion that was cut and resumed.
 KEPT = "what was in the ledger is unchanged"
@@ -131,10 +136,14 @@ def sessions(path: Path) -> list[str]:
     """
     with closing(_opened(path)) as con:
         tables = {name for (name,) in con.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        if lacking := sorted({*COPIED} - tables - _LATER):
+        needed = {*COPIED} - _LATER
+        if "runtime_legacy_invocation_openings" not in tables:
+            # Without them nothing tells which turns a native run owns.
+            needed.add("core_agent_runs")
+        if lacking := sorted(needed - tables):
             raise UsageError(
                 f"The workspace has no table {', '.join(lacking)}.",
-                "Runtime schema 12 or later, with session_messages in one piece or in chunks.",
+                "Runtime schema 8 or later, with session_messages.",
                 "Older workspaces are migrated by the product first.",
             )
         rows = con.execute(
@@ -379,6 +388,10 @@ def _extracted(path: Path, session: str) -> sqlite3.Connection:
             marks = ", ".join("?" * len(columns))
             rows = con.execute(f"SELECT {', '.join(columns)} FROM {table} WHERE session_id = ?", (session,))  # noqa: S608
             store.executemany(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", rows)  # noqa: S608 - our names
+        if "runtime_session_event_ordinals" not in tables:
+            order = con.execute("SELECT event_id FROM runtime_events WHERE session_id = ? ORDER BY rowid", (session,))
+            places = ((session, place, event) for place, (event,) in enumerate(order, 1))
+            store.executemany("INSERT INTO runtime_session_event_ordinals VALUES (?, ?, ?)", places)
     migrate(store, session)
     return store
 
