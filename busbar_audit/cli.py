@@ -19,9 +19,9 @@ from busbar_audit import checks as checking
 from busbar_audit import console, exits
 from busbar_audit.auditing import audit as run_audit
 from busbar_audit.errors import ReportError, UsageError
-from busbar_audit.policy import read_policy
+from busbar_audit.policy import Policy, read_policy
 from busbar_audit.result import run_dict, version
-from busbar_audit.store import find_stores, open_store
+from busbar_audit.store import Store, find_stores, open_store
 from busbar_audit.target import parse_target
 from busbar_audit.text import printable
 from busbar_audit.witnessing import adopt, advance, open_witness
@@ -497,6 +497,10 @@ def retention(
             "--copy", metavar="TARGET", help="PostgreSQL: a restored database that nobody uses, for --confirm."
         ),
     ] = None,
+    since: Annotated[
+        Path | None,
+        typer.Option("--since", metavar="REPORT", help="Say instead what came and went since this earlier report."),
+    ] = None,
     policy: PolicyOption = None,
     family: FamilyOption = None,
     schema: SchemaOption = None,
@@ -510,12 +514,16 @@ def retention(
     declared = read_policy(policy) if policy is not None else None
     now = _moment(as_of) or datetime.now(UTC)
     before = _moment(cutoff, "--cutoff")
+    if since is not None and (cutoff or only or confirm or copy or out):
+        raise UsageError("--since looks back.", "Without --cutoff, --only, --confirm, --copy and --out.")
     found = find_stores(target, family=family, schema=schema)
     if len(found) > 1:
         raise UsageError(
             f"{len(found)} stores are there.", "One, named by --schema or --family.", "A purge is of one store."
         )
     with console.progress() as say, open_store(found[0], family=family, progress=say) as store:
+        if since is not None:
+            return _since(store, since, int(now.timestamp()), declared, as_json)
         made = planning.plan(
             store,
             as_of=int(now.timestamp()),
@@ -535,6 +543,20 @@ def retention(
         for line in planning.lines(made):
             print(line)
         print(word)
+    return made.exit_code
+
+
+def _since(store: Store, report: Path, as_of: int, policy: Policy | None, as_json: bool) -> int:
+    from busbar_audit.retention import comparison
+
+    made = comparison.compare(store, report, as_of=as_of, policy=policy)
+    told = made.as_dict()
+    if as_json:
+        print(json.dumps(told, indent=1, ensure_ascii=True))
+    else:
+        for line in comparison.lines(made):
+            print(line)
+    print(told["verdict"], file=sys.stderr if as_json else sys.stdout)
     return made.exit_code
 
 

@@ -25,11 +25,12 @@ _HOUR, _DAY = 3600, 86400
 # What a purge can take. The admin audit and the denylist are not among them: nothing may ever take these.
 KEPT = ("tasks", "calls", "windows", "metering", "tokens", "demotions")
 _KEYS = {
-    "": {"expect_empty", "gateway", "retention", "hold", "accept", "a2a"},
+    "": {"expect_empty", "gateway", "retention", "hold", "receipt", "accept", "a2a"},
     "a2a": {"helpers", "runtime_role"},
     "gateway": {"pools", "servers"},
     "retention": set(KEPT),
     "hold": {"of", "place", "reason", "since", "until"},
+    "receipt": {"when", "of", "cutoff", "count"},
     "accept": {"code", "subject", "place", "reason", "until"},
 }
 
@@ -68,12 +69,23 @@ class Hold:
 
 
 @dataclass(frozen=True)
+class Receipt:
+    """A purge that ran. when, cutoff : unix seconds. of : calls or tasks. count : of calls, or of tasks, that it took."""
+
+    when: int
+    of: str
+    cutoff: int
+    count: int
+
+
+@dataclass(frozen=True)
 class Policy:
     """A policy as read.
 
     pools, servers : of the gateway's configuration; None where it is not told. cutoffs : by what is kept, unix seconds,
-    or an age in seconds as a negative number. holds : what no purge may take. helpers : fingerprints of
-    reviewed helper bodies of an A2A store. runtime_role : the role its service uses. sha256 : of the file.
+    or an age in seconds as a negative number. holds : what no purge may take. receipts : purges that ran.
+    helpers : fingerprints of reviewed helper bodies of an A2A store. runtime_role : the role its service uses.
+    sha256 : of the file.
     """
 
     expect_empty: bool = False
@@ -81,6 +93,7 @@ class Policy:
     servers: tuple[str, ...] | None = None
     cutoffs: Mapping[str, int] = field(default_factory=dict)
     holds: tuple[Hold, ...] = ()
+    receipts: tuple[Receipt, ...] = ()
     helpers: tuple[str, ...] = ()
     runtime_role: str | None = None
     accepted: tuple[Acceptance, ...] = ()
@@ -138,6 +151,7 @@ def read_policy(path: str | os.PathLike[str]) -> Policy:
         _names(name, gateway, "servers"),
         {key: _cutoff(name, f"retention.{key}", value) for key, value in retention.items()},
         holds=tuple(_hold(name, each) for each in _list(name, told, "hold")),
+        receipts=tuple(_receipt(name, each) for each in _list(name, told, "receipt")),
         helpers=_digests(name, a2a),
         runtime_role=_role(name, a2a),
         accepted=tuple(_acceptance(name, each) for each in _list(name, told, "accept")),
@@ -239,6 +253,21 @@ def _hold(name: str, told: Mapping[str, Any]) -> Hold:
             raise _wrong(name, f"hold.{key}", "a text")
     since, until = (_time(name, f"hold.{key}", told[key]) if key in told else None for key in ("since", "until"))
     return Hold(of, told["place"], told["reason"], since, until)
+
+
+def _receipt(name: str, told: Mapping[str, Any]) -> Receipt:
+    of = _of(name, "receipt", told)
+    if of not in ("tasks", "calls"):
+        raise _wrong(
+            name, "receipt.of", "tasks or calls: of others nothing is kept that a receipt could be held against"
+        )
+    when, cutoff = (_time(name, f"receipt.{key}", told.get(key)) for key in ("when", "cutoff"))
+    count = told.get("count")
+    if type(count) is not int or count < 0:
+        raise _wrong(name, "receipt.count", "a number of rows")
+    if cutoff > when:
+        raise _wrong(name, "receipt.cutoff", "a time before the purge ran")
+    return Receipt(when, of, cutoff, count)
 
 
 def _acceptance(name: str, told: Mapping[str, Any]) -> Acceptance:

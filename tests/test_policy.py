@@ -167,6 +167,20 @@ def test_an_empty_store_is_what_was_declared(tmp_path: Path) -> None:
         ("[[accept]]\ncode = 'BUS-C01'\nplace = 'x'", "accept.reason is not as expected"),
         ("[[accept]]\ncode = 'BUS-C01'\nplace = 'x'\nreason = ' '", "accept.reason is not as expected"),
         ("[[accept]]\ncode = 'BUS-C01'\nplace = 'x'\nreason = 'y'\nuntil = 'soon'", "accept.until is not as expected"),
+        (
+            "[[receipt]]\nof = 'windows'\nwhen = 2026-01-02\ncutoff = 2026-01-01\ncount = 1",
+            "receipt.of is not as expected",
+        ),
+        ("[[receipt]]\nof = 'calls'\nwhen = 2026-01-02\ncount = 1", "receipt.cutoff is not as expected"),
+        (
+            "[[receipt]]\nof = 'calls'\nwhen = 2026-01-02\ncutoff = 2026-01-03\ncount = 1",
+            "receipt.cutoff is not as expected",
+        ),
+        (
+            "[[receipt]]\nof = 'calls'\nwhen = 2026-01-02\ncutoff = 2026-01-01\ncount = true",
+            "receipt.count is not as expected",
+        ),
+        ("[[receipt]]\nof = 'calls'\nwhere = 1", "unknown key where in [receipt]"),
         ("expect_empty = ", "Invalid value"),
         ("x = '\udcff'", "decode"),
     ],
