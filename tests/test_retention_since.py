@@ -20,7 +20,7 @@ from busbar_audit.policy import Policy, Receipt
 from busbar_audit.retention.comparison import Comparison, compare
 from busbar_audit.store import open_store
 from busbar_audit.stores import busbar_shapes
-from busbar_audit.synth import records
+from busbar_audit.synth import records, write_busbar
 
 DAY = 86_400
 START = 1_700_000_000
@@ -232,3 +232,18 @@ def test_the_command(base: tuple[Path, Path], store: Path, tmp_path: Path) -> No
     done = called("retention", store, *clock, "--json")
     assert json.loads(done.stdout)["verdict"] == last(done.stderr) == "clean"
     assert called("retention", store, *clock, "--confirm").returncode == 2
+
+
+def test_a_store_of_planes_is_compared_too(tmp_path: Path) -> None:
+    path = write_busbar(tmp_path / "s.db", generation=12, calls=60, tasks=6, audits=10).path
+    called("audit", path, "--as-of", REPORTED, "--out", tmp_path / "report")
+    assert compared(path, tmp_path / "report").gone == ()
+    with closing(sqlite3.connect(path)) as con:
+        (newest,) = con.execute("SELECT max(ts) FROM plane_records WHERE kind = 'call'").fetchone()
+        chains = con.execute(
+            "SELECT parent, count(*) FROM plane_records WHERE kind = 'call' GROUP BY parent ORDER BY parent"
+        ).fetchall()
+    changed(path, "DELETE FROM plane_records WHERE kind = 'call'")
+    for cutoff, why in ((newest + 1, "declared"), (START - DAY, "unexplained")):
+        made = compared(path, tmp_path / "report", Policy(cutoffs={"calls": cutoff}))
+        assert told(made) == {("call", scope, "vanished", count, why) for scope, count in chains}
