@@ -11,8 +11,11 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import time
+import uuid
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -34,13 +37,14 @@ ODD_NAME = "a<b onclick=x>'\"&\u202e.db"
 GAPS, LINKS = "BUS-C03", "BUS-C02"
 
 
-def run_of(store: Path, directory: Path, *only: str) -> tuple[Path, list[str]]:
-    """One run, as `audit --history` makes it, in this process: its folder, and the identities of its findings."""
-    with next_run(directory, str(store)) as out, open_store(store) as opened:
-        result = audit(opened, only=only or (GAPS, LINKS))
-        write_report([result], out)
-        found = sorted(finding.identity for finding in result.findings())
-    return out, found
+def run_of(store: Path, directory: Path, only: str = LINKS, times: int = 1) -> tuple[Path, list[str]]:
+    """Runs as `audit --history` makes them, in this process, of one audit: the last folder, the identities of the findings."""
+    with open_store(store) as opened:
+        result = audit(opened, only=(only,))
+        for _ in range(times):
+            with next_run(directory, str(store)) as out:
+                write_report([replace(result, run_id=uuid.uuid4().hex)], out)
+        return out, sorted(finding.identity for finding in result.findings())
 
 
 def change(store: Path, *statements: tuple[str, tuple[Any, ...]]) -> None:
@@ -79,19 +83,25 @@ def thirty(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[list[st
     first, second, _ = principals(store)
     with closing(sqlite3.connect(store)) as con:
         (right,) = con.execute("SELECT prev_hash FROM mcp_calls WHERE principal = ? AND seq = 4", (first,)).fetchone()
-    at = {
-        5: [(BREAK, ("ab" * 32, first))],
-        12: [
-            ("UPDATE mcp_calls SET principal = ? WHERE principal = ?", (HOSTILE, second)),
-            (BREAK, ("cd" * 32, HOSTILE)),
-        ],
-        29: [(BREAK, (right, first))],
-    }
-    found = []
-    for number in range(30):
-        if number in at:
-            change(store, *at[number])
-        found.append(run_of(store, directory, LINKS)[1])
+    phases = [
+        (3, []),
+        (2, []),
+        (4, [(BREAK, ("ab" * 32, first))]),
+        (3, []),
+        (
+            9,
+            [
+                ("UPDATE mcp_calls SET principal = ? WHERE principal = ?", (HOSTILE, second)),
+                (BREAK, ("cd" * 32, HOSTILE)),
+            ],
+        ),
+        (8, []),
+        (1, [(BREAK, (right, first))]),
+    ]
+    found: list[list[str]] = []
+    for times, statements in phases:
+        change(store, *statements)
+        found += [run_of(store, directory, times=times)[1]] * times
     return directory, found
 
 
@@ -224,8 +234,6 @@ def test_a_clock_that_jumps_changes_no_order(clean: Path, tmp_path: Path, monkey
 
 def test_a_run_that_began_before_the_one_before_it_is_marked(clean: Path, tmp_path: Path) -> None:
     with open_store(clean) as opened:
-        from dataclasses import replace
-
         result = audit(opened, only=(LINKS,))
         for year in (2026, 2090, 2026):
             with next_run(tmp_path / "runs", "x") as out:
@@ -320,3 +328,49 @@ def test_a_report_keeps_its_run_beside_the_one_before(
     assert len(names) == 3
     assert f"{runs / names[-1]}" in done.stdout
     assert called("verify", runs / names[0]).returncode == 0
+
+
+def test_a_command_that_is_killed_leaves_the_earlier_report(clean: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    words = ("audit", clean, "--out", out, "--only", LINKS)
+    assert called(*words).returncode == 0
+    before = {path: path.read_bytes() for path in out.iterdir()}
+    # Every check, so that it is far from its end when it is seen to have begun.
+    command = [sys.executable, "-m", "busbar_audit", *map(str, words[:4])]
+    process = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE)
+    until = time.monotonic() + 60
+    while not (tmp_path / ".out.lock").exists() and process.poll() is None and time.monotonic() < until:
+        time.sleep(0.005)
+    process.kill()
+    said, _ = process.communicate()
+    assert (process.returncode, said) == (-signal.SIGKILL, b"")
+    assert {path: path.read_bytes() for path in out.iterdir()} == before
+    assert (tmp_path / ".out.lock").exists(), "killed while it held the place"
+    assert called(*words).returncode == 0, "the lock of a dead run stops nobody"
+    assert not (tmp_path / ".out.lock").exists()
+
+
+@pytest.mark.parametrize("library", ["duckdb", "typer"])
+def test_a_library_that_is_missing_is_no_finding(clean: Path, library: str) -> None:
+    code = f"import sys; sys.modules[{library!r}] = None; from busbar_audit.__main__ import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "audit", str(clean)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (3, "inconclusive\n")
+    assert f"not complete: {library}" in done.stderr
+
+
+def test_a_library_that_is_missing_later_leaves_the_earlier_report(
+    clean: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ("audit", clean, "--out", tmp_path / "out", "--only", LINKS)
+    assert called(*words).returncode == 0
+    before = (tmp_path / "out/result.json").read_bytes()
+    monkeypatch.setitem(sys.modules, "prometheus_client", None)
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    done = called(*words)
+    assert (done.returncode, last(done.stdout)) == (3, "inconclusive")
+    assert "not complete" in done.stderr
+    assert (tmp_path / "out/result.json").read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
