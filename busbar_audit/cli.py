@@ -224,8 +224,9 @@ def _next_run(stack: ExitStack, history: Path, target: str) -> tuple[Path | None
     """Begin a run of a history: the folder of the run before it, and its own."""
     from busbar_audit.reporting.history import latest, next_run
 
-    out = stack.enter_context(next_run(history, parse_target(target).label))
-    return latest(history), out
+    named = parse_target(target)
+    out = stack.enter_context(next_run(history, str(named.path or named.label)))
+    return latest(history, named.label), out
 
 
 def _show(run: Mapping[str, Any], as_json: bool, written: Sequence[str]) -> int:

@@ -83,9 +83,8 @@ def thirty(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[list[st
     first, second, _ = principals(store)
     with closing(sqlite3.connect(store)) as con:
         (right,) = con.execute("SELECT prev_hash FROM mcp_calls WHERE principal = ? AND seq = 4", (first,)).fetchone()
-    phases = [
-        (3, []),
-        (2, []),
+    phases: list[tuple[int, list[tuple[str, tuple[Any, ...]]]]] = [
+        (5, []),
         (4, [(BREAK, ("ab" * 32, first))]),
         (3, []),
         (
@@ -165,8 +164,9 @@ def test_what_was_not_looked_at_is_not_gone(clean: Path, tmp_path: Path) -> None
 def test_two_stores_are_not_held_against_each_other(clean: Path, tmp_path: Path) -> None:
     other = clean_store(tmp_path / "other.db", calls=30)
     change(other, (BREAK, ("ab" * 32, principals(other)[0])))
-    run_of(clean, tmp_path / "runs")
-    run_of(other, tmp_path / "runs")
+    first, _ = run_of(clean, tmp_path / "runs")
+    second, _ = run_of(other, tmp_path / "runs")
+    assert [history.latest(tmp_path / "runs", str(each)) for each in (clean, other, tmp_path)] == [first, second, None]
     past = pastruns.read(tmp_path / "runs", 100)
     assert [(len(runs), runs[0].first, changes(runs[0])) for runs in past.stores.values()] == [
         (1, True, (0, 0, 0, 0)),
@@ -181,7 +181,8 @@ def test_two_stores_are_not_held_against_each_other(clean: Path, tmp_path: Path)
 
 def test_broken_and_foreign_folders_are_named_and_not_taken_for_runs(clean: Path, tmp_path: Path) -> None:
     directory = tmp_path / "runs"
-    kept = [run_of(clean, directory)[0] for _ in range(2)]
+    run_of(clean, directory, times=2)
+    kept = [directory / name for name in pastruns.names(directory)]
     for name, spoil in {
         "20200101T000000Z-00000000": lambda p: (p / "run.json").write_text("{}"),
         "20200101T000000Z-00000001": lambda p: (p / "findings.parquet").unlink(),
@@ -227,9 +228,9 @@ def test_a_clock_that_jumps_changes_no_order(clean: Path, tmp_path: Path, monkey
             return next(cls.times)
 
     monkeypatch.setattr(history, "datetime", Clock)
-    names = [run_of(clean, tmp_path / "runs")[0].name for _ in range(3)]
+    run_of(clean, tmp_path / "runs", times=3)
+    names = pastruns.names(tmp_path / "runs")
     assert [name.partition("-")[0] for name in names] == ["20900101T000000Z", "20900101T000001Z", "20900101T000002Z"]
-    assert pastruns.names(tmp_path / "runs") == names
 
 
 def test_a_run_that_began_before_the_one_before_it_is_marked(clean: Path, tmp_path: Path) -> None:
@@ -319,13 +320,12 @@ def test_a_report_keeps_its_run_beside_the_one_before(
 ) -> None:
     monkeypatch.setattr("busbar_audit.reporting.notebooks.find", lambda chosen: [])
     runs = tmp_path / "runs"
-    for _ in range(2):
-        done = called("audit", clean, "--history", runs, "--only", LINKS, "--json")
-        assert (done.returncode, json.loads(done.stdout)["verdict"], last(done.stderr)) == (0, "clean", "clean")
+    done = called("audit", clean, "--history", runs, "--only", LINKS, "--json")
+    assert (done.returncode, json.loads(done.stdout)["verdict"], last(done.stderr)) == (0, "clean", "clean")
     done = called("report", clean, "--history", runs, "--only", LINKS)
     assert (done.returncode, last(done.stdout)) == (0, "clean")
     names = pastruns.names(runs)
-    assert len(names) == 3
+    assert len(names) == 2
     assert f"{runs / names[-1]}" in done.stdout
     assert called("verify", runs / names[0]).returncode == 0
 
@@ -351,10 +351,10 @@ def test_a_command_that_is_killed_leaves_the_earlier_report(clean: Path, tmp_pat
 
 
 @pytest.mark.parametrize("library", ["duckdb", "typer"])
-def test_a_library_that_is_missing_is_no_finding(clean: Path, library: str) -> None:
+def test_a_library_that_is_missing_is_no_finding(library: str) -> None:
     code = f"import sys; sys.modules[{library!r}] = None; from busbar_audit.__main__ import main; main()"
     done = subprocess.run(
-        [sys.executable, "-c", code, "audit", str(clean)],
+        [sys.executable, "-c", code, "audit", "store.db"],
         env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (3, "inconclusive\n")

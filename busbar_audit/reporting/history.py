@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import os
 import re
 import secrets
@@ -35,7 +36,8 @@ def next_run(directory: Path, target: str) -> Iterator[Path]:
 
     Parameters
     ----------
-    target : what is audited, as `Target.label` names it; a second run over it at the same time is refused.
+    target : what is audited, by its real path or as `Target.label` names it; a second run over it at the same time is
+        refused.
 
     Raises
     ------
@@ -56,10 +58,17 @@ def next_run(directory: Path, target: str) -> Iterator[Path]:
         write_page(place)
 
 
-def latest(directory: Path) -> Path | None:
-    """Folder of the newest run, None where there is none."""
-    names = pastruns.names(directory) if directory.is_dir() else []
-    return directory / names[-1] if names else None
+def latest(directory: Path, label: str) -> Path | None:
+    """Folder of the newest run over a target, by its label or that with a schema; None where there is none."""
+    for name in reversed(pastruns.names(directory) if directory.is_dir() else []):
+        # What cannot be read is named on the page; a run before it counts.
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
+            run = json.loads((directory / name / "run.json").read_text(encoding="utf-8"))
+            for store in run["stores"]:
+                location = str(store["store"]["location"])
+                if location == printable(label) or location.startswith(f"{printable(label)}, schema "):
+                    return directory / name
+    return None
 
 
 def write_page(directory: Path) -> None:
