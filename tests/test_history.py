@@ -98,9 +98,12 @@ def thirty(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[list[st
         (1, [(BREAK, (right, first))]),
     ]
     found: list[list[str]] = []
-    for times, statements in phases:
-        change(store, *statements)
-        found += [run_of(store, directory, times=times)[1]] * times
+    with pytest.MonkeyPatch.context() as patch:
+        # Thirty results of one shape are held against their schema elsewhere; here that would be half of the time.
+        patch.setattr("busbar_audit.reporting.outputs.validate", lambda name, document: None)
+        for times, statements in phases:
+            change(store, *statements)
+            found += [run_of(store, directory, times=times)[1]] * times
     return directory, found
 
 
