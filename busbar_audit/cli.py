@@ -75,6 +75,10 @@ FailOnOption = Annotated[
 SignOption = Annotated[
     Path | None, typer.Option("--sign-key", metavar="FILE", help="Sign the manifest with this private Ed25519 key.")
 ]
+HistoryOption = Annotated[
+    Path | None,
+    typer.Option("--history", metavar="DIR", help="Keep the run beside those before it; DIR/index.html compares them."),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result alone; the last word goes to stderr.")]
 
 
@@ -165,18 +169,28 @@ def audit(
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Write result.json and the other outputs here.")
     ] = None,
+    history: HistoryOption = None,
     sign_key: SignOption = None,
     as_json: JsonOption = False,
 ) -> int:
     """Audit a store. The last line is one word: clean, findings or inconclusive."""
     declared = read_policy(policy) if policy is not None else None
-    if sign_key is not None and out is None:
+    _one_place(out, history)
+    if sign_key is not None and out is None and history is None:
         raise UsageError("--sign-key signs what --out writes.", "--out DIR beside it.")
-    with console.progress() as say, ExitStack() as stack:
+    with console.progress() as say, ExitStack() as whole, ExitStack() as stack:
         results = []
-        for each in find_stores(target, family=family, schema=schema):
+        found = find_stores(target, family=family, schema=schema)
+        earlier = out
+        if history is not None:
+            earlier, out = _next_run(whole, history, target)
+        elif out is not None:
+            from busbar_audit.reporting.publish import claimed
+
+            whole.enter_context(claimed(out))
+        for each in found:
             store = stack.enter_context(open_store(each, family=family, progress=say))
-            kept = stack.enter_context(closing(open_witness(witness, store, earlier=out))) if witness else None
+            kept = stack.enter_context(closing(open_witness(witness, store, earlier=earlier))) if witness else None
             results.append(
                 run_audit(
                     store,
@@ -196,9 +210,22 @@ def audit(
             from busbar_audit.reporting.runner import write_report
 
             say("writing the outputs")
-            write_report(results, out, sign_key)
+            write_report(results, out, sign_key, is_claimed=history is None)
         advance(results)
     return _show(document, as_json, [] if out is None else [f"written   {printable(str(out))}"])
+
+
+def _one_place(out: Path | None, history: Path | None) -> None:
+    if out is not None and history is not None:
+        raise UsageError("--out and --history together.", "One of them: --history names the folder of each run itself.")
+
+
+def _next_run(stack: ExitStack, history: Path, target: str) -> tuple[Path | None, Path]:
+    """Begin a run of a history: the folder of the run before it, and its own."""
+    from busbar_audit.reporting.history import latest, next_run
+
+    out = stack.enter_context(next_run(history, parse_target(target).label))
+    return latest(history), out
 
 
 def _show(run: Mapping[str, Any], as_json: bool, written: Sequence[str]) -> int:
@@ -271,8 +298,10 @@ def witness_adopt(
 def report(
     target: TargetArgument,
     out: Annotated[
-        Path, typer.Option("--out", metavar="DIR", help="Folder of the report; an earlier report there is replaced.")
-    ],
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Folder of the report; an earlier report there is replaced."),
+    ] = None,
+    history: HistoryOption = None,
     notebook: Annotated[
         list[str] | None, typer.Option("--notebook", metavar="NAME", help="Only these notebooks.")
     ] = None,
@@ -291,7 +320,14 @@ def report(
     """Audit a store and publish notebooks, HTML and machine outputs."""
     from busbar_audit.reporting.runner import report as run_report
 
-    with console.progress() as say:
+    _one_place(out, history)
+    with console.progress() as say, ExitStack() as whole:
+        earlier = None
+        if history is not None:
+            find_stores(target, family=family, schema=schema)  # a wrong call makes no history
+            earlier, out = _next_run(whole, history, target)
+        if out is None:
+            raise UsageError("Missing option '--out'.", "--out DIR, or --history DIR.")
         outcome = run_report(
             target,
             out,
@@ -303,6 +339,7 @@ def report(
             policy=policy,
             witness=witness,
             before=before,
+            earlier=earlier,
             as_of=_moment(as_of),
             fail_on=fail_on,
             sign_key=sign_key,
