@@ -468,7 +468,9 @@ def rehearse(
         typer.Option("--conversion", help="maka: convert each session on a copy, cut at every append, and resume it."),
     ] = False,
     points: Annotated[int, typer.Option(min=2, help="--conversion: cut a session at so many points at most.")] = 120,
-    kills: Annotated[int, typer.Option(min=0, help="--conversion: and kill a process at so many.")] = 0,
+    kills: Annotated[
+        int, typer.Option(min=0, help="--conversion: kill a process at so many; --upgrade: so often.")
+    ] = 0,
     session: Annotated[str | None, typer.Option(metavar="ID", help="--conversion: this session only.")] = None,
     after: Annotated[
         str | None,
@@ -476,11 +478,28 @@ def rehearse(
             metavar="TARGET", help="--conversion: the store as an upgrade left it, held against the prediction."
         ),
     ] = None,
+    upgrade: Annotated[
+        bool,
+        typer.Option(
+            "--upgrade", help="busbar on SQLite: run --command on a private copy, and hold it against before."
+        ),
+    ] = False,
+    command: Annotated[
+        str | None,
+        typer.Option(metavar="CMD", help="--upgrade: the upgrade; {copy} in it becomes the path of the copy."),
+    ] = None,
     schema: SchemaOption = None,
     out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder for the outputs.")] = None,
     as_json: JsonOption = False,
 ) -> int:
-    """Rehearse on a store: a restart, or the conversion of a workspace's sessions."""
+    """Rehearse on a store: a restart, an upgrade, or the conversion of a workspace's sessions."""
+    if upgrade:
+        if command is None or restart_proof or conversion or out is not None:
+            raise UsageError(
+                "rehearse --upgrade needs --command CMD, and takes no other rehearsal and no --out.",
+                "--json gives the result.",
+            )
+        return _upgrade(target, command, timeout, shell, kills, as_json)
     if conversion:
         if restart_proof or out is not None:
             raise UsageError(
@@ -489,7 +508,7 @@ def rehearse(
         return _conversion(target, points, kills, session, after, as_json)
     if not restart_proof or write is None or restart is None:
         raise UsageError(
-            "rehearse needs --restart-proof with --write CMD and --restart CMD, or --conversion.",
+            "rehearse needs --restart-proof with --write CMD and --restart CMD, --upgrade with --command, or --conversion.",
             "This version has no other rehearsal.",
         )
     from busbar_audit.rehearsal.restart import Commands, Proof
@@ -574,6 +593,23 @@ def retention(
             print(line)
         print(word)
     return made.exit_code
+
+
+def _upgrade(target: str, command: str, timeout: float, shell: bool, kills: int, as_json: bool) -> int:
+    from busbar_audit.rehearsal import upgrade as rehearsing
+
+    with console.progress() as say, open_store(target, family="busbar", progress=say) as store:
+        say("running the upgrade on a copy")
+        found = rehearsing.rehearse_upgrade(store, command, timeout=timeout, shell=shell, kills=kills)
+    told = found.as_dict()
+    if as_json:
+        print(json.dumps(told, indent=1, ensure_ascii=True))
+        print(told["verdict"], file=sys.stderr)
+    else:
+        for line in rehearsing.lines(found):
+            print(line)
+        print(told["verdict"])
+    return found.exit_code
 
 
 def _conversion(target: str, points: int, kills: int, session: str | None, after: str | None, as_json: bool) -> int:
