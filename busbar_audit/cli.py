@@ -438,11 +438,34 @@ def rehearse(
             metavar="TARGET", help="--conversion: the store as an upgrade left it, held against the prediction."
         ),
     ] = None,
+    migration: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A2A: run this SQL on --copy and judge what it did.")
+    ] = None,
+    copy: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TARGET", help="--migration: a restored database that nobody uses. It is changed for good."
+        ),
+    ] = None,
+    policy: PolicyOption = None,
     schema: SchemaOption = None,
     out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder for the outputs.")] = None,
     as_json: JsonOption = False,
 ) -> int:
-    """Rehearse on a store: a restart, or the conversion of a workspace's sessions."""
+    """Rehearse on a store: a restart, the conversion of a workspace's sessions, or the migration of an A2A store."""
+    if migration is not None:
+        if conversion or restart_proof or out is not None or copy is None:
+            raise UsageError(
+                "rehearse --migration needs --copy, and takes neither --conversion, --restart-proof nor --out.",
+                "--json gives the result.",
+            )
+        from busbar_audit.rehearsal import migration_command
+
+        return migration_command.run(
+            target, copy, migration, schema=schema, policy=policy, timeout=timeout, as_json=as_json
+        )
+    if copy is not None or policy is not None:
+        raise UsageError("rehearse --copy and --policy are for --migration FILE.", "--migration FILE.")
     if conversion:
         if restart_proof or out is not None:
             raise UsageError(
@@ -451,7 +474,7 @@ def rehearse(
         return _conversion(target, points, kills, session, after, as_json)
     if not restart_proof or write is None or restart is None:
         raise UsageError(
-            "rehearse needs --restart-proof with --write CMD and --restart CMD, or --conversion.",
+            "rehearse needs --restart-proof with --write CMD and --restart CMD, --conversion, or --migration FILE.",
             "This version has no other rehearsal.",
         )
     from busbar_audit.rehearsal.restart import Commands, Proof
