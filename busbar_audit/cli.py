@@ -429,7 +429,7 @@ def rehearse(
         bool,
         typer.Option("--conversion", help="maka: convert each session on a copy, cut at every append, and resume it."),
     ] = False,
-    points: Annotated[int, typer.Option(min=2, help="--conversion: cut a session at so many points at most.")] = 120,
+    points: Annotated[int, typer.Option(min=2, help="--conversion, --migration: cut at so many points at most.")] = 120,
     kills: Annotated[int, typer.Option(min=0, help="--conversion: and kill a process at so many.")] = 0,
     session: Annotated[str | None, typer.Option(metavar="ID", help="--conversion: this session only.")] = None,
     after: Annotated[
@@ -462,7 +462,7 @@ def rehearse(
         from busbar_audit.rehearsal import migration_command
 
         return migration_command.run(
-            target, copy, migration, schema=schema, policy=policy, timeout=timeout, as_json=as_json
+            target, copy, migration, schema=schema, policy=policy, points=points, timeout=timeout, as_json=as_json
         )
     if copy is not None or policy is not None:
         raise UsageError("rehearse --copy and --policy are for --migration FILE.", "--migration FILE.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -238,7 +239,11 @@ def _require_another(source: Con, copy: Con) -> None:
         which = [_identifier(con) for con in (source, copy)]
         if seen or (name == own and (None in which or which[0] == which[1])):
             raise UsageError("--copy names the database that the store itself is in.", _RESTORED, _NOTHING)
-        ((others,),) = copy.execute(_OTHERS).fetchall()
+        for _ in range(50):  # a session that has just ended may still be listed
+            ((others,),) = copy.execute(_OTHERS).fetchall()
+            if not others:
+                break
+            time.sleep(0.02)
         if others:
             raise UsageError(f"{others} other sessions are connected to the copy.", _RESTORED, _NOTHING)
         ((replica,),) = copy.execute("SELECT pg_catalog.pg_is_in_recovery()").fetchall()

@@ -24,6 +24,7 @@ def run(
     *,
     schema: str | None,
     policy: Path | None,
+    points: int,
     timeout: float,
     as_json: bool,
 ) -> int:
@@ -38,6 +39,7 @@ def run(
         accepted=() if declared is None else declared.helpers,
         role=None if declared is None else declared.runtime_role,
         expect_empty=declared is not None and declared.expect_empty,
+        points=points,
         timeout=timeout,
     )
     if as_json:
