@@ -16,7 +16,7 @@ from busbar_audit.findings import at_least
 from busbar_audit.rehearsal import a2a_applied as applying
 from busbar_audit.rehearsal import a2a_traps as trapping
 from busbar_audit.rehearsal.a2a_applied import Applied
-from busbar_audit.rehearsal.a2a_invariants import NOT_COMPARED, invariants
+from busbar_audit.rehearsal.a2a_invariants import COMPLETING, NOT_COMPARED, invariants
 from busbar_audit.rehearsal.a2a_probes import probes
 from busbar_audit.rehearsal.a2a_state import Con, State, read_catalog, read_state, unlike
 from busbar_audit.rehearsal.outcomes import Outcome, judged
@@ -187,28 +187,28 @@ def _run(
         )
     )
     with connected() as con:
-        after = read_state(con, schema)
+        after = read_state(con, schema, before)
     if done.failed or done.open_transaction:
         found.after += [o for o in invariants(before, after) if o.name in ("tasks-kept", "configs-kept")]
         return
     found.after += invariants(before, after, accepted=accepted, role=role)
     found.again = apply(reader=False)
     with connected() as con:
-        second = read_state(con, schema)
+        second = read_state(con, schema, before)
     wrong: list[Any] = (
         [f"statement {found.again.failed} ended with {found.again.sqlstate}"] if found.again.failed else []
     )
     wrong += unlike(after, second)
     say(judged("second-run", wrong, "a second run changes nothing"))
-    if any(o.name == "columns-missing" for o in found.before):
-        say(Outcome("probes", None, "need the columns that are missing"))
+    if any(column not in after.catalog.columns(table) for table, column in COMPLETING):
+        say(Outcome("probes", None, "need columns that are still missing"))
         return
     found.after += probes(connected, schema)
     with connected() as con:
         say(
             judged(
                 "probes-left-nothing",
-                ["something differs"] if read_state(con, schema) != second else [],
+                unlike(second, read_state(con, schema, before)),
                 "as before them",
             )
         )

@@ -79,14 +79,17 @@ def read_catalog(con: Con, schema: str) -> Catalog:
     return Catalog(relations, files, sequences)
 
 
-def read_state(con: Con, schema: str) -> State:
-    """Read catalog and rows in one transaction that writes nothing. Some 200 bytes of memory a row."""
+def read_state(con: Con, schema: str, like: State | None = None) -> State:
+    """Read catalog and rows in one transaction that writes nothing. Some 200 bytes of memory a row.
+
+    like : an earlier state; digests are of the columns that it had, so that one that was added changes no row.
+    """
     with con.transaction():
         con.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-        return state_here(con, schema)
+        return state_here(con, schema, like)
 
 
-def state_here(con: Con, schema: str) -> State:
+def state_here(con: Con, schema: str, like: State | None = None) -> State:
     """Read catalog and rows in the transaction that is open, whose settings are changed for it."""
     for name, value in _SETTINGS.items():
         con.execute("SELECT pg_catalog.set_config(%s, %s, true)", (name, value))
@@ -96,19 +99,21 @@ def state_here(con: Con, schema: str) -> State:
     for table, key in _KEYS.items():
         there = catalog.columns(table)
         rows[table] = {}
+        # A column that is gone takes its values with it: every row is another one then.
+        digested = there.keys() if like is None else there.keys() & like.catalog.columns(table).keys()
         if not set(key) <= there.keys():
             continue
-        for *values, provenance, digest in _digested(con, schema, table, key, sorted(there)):
+        for *values, provenance, digest in _digested(con, schema, table, key, sorted(digested), LOCAL in there):
             rows[table][tuple(values)] = bytes(digest)
             if LOCAL in there:
                 local[tuple(values)] = provenance
     return State(catalog, rows, local)
 
 
-def _digested(con: Con, schema: str, table: str, key: tuple[str, ...], columns: list[str]) -> Any:
+def _digested(con: Con, schema: str, table: str, key: tuple[str, ...], columns: list[str], local: bool) -> Any:
     query = sql.SQL("SELECT {key}, {local}, substr(sha256(textsend(ROW({columns})::text)), 1, 16) FROM {table}").format(
         key=sql.SQL(", ").join(map(sql.Identifier, key)),
-        local=sql.Identifier(LOCAL) if LOCAL in columns else sql.SQL("NULL::boolean"),
+        local=sql.Identifier(LOCAL) if local else sql.SQL("NULL::boolean"),
         columns=sql.SQL(", ").join(sql.Identifier(name) for name in columns if name != LOCAL),
         table=sql.Identifier(schema, table),
     )

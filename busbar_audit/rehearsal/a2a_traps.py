@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from busbar_audit.rehearsal.a2a_invariants import COMPLETING
 from busbar_audit.rehearsal.a2a_state import LOCAL, Catalog, Con, State, differing
 from busbar_audit.rehearsal.outcomes import Outcome, shown
 from busbar_audit.stores import a2a_bodies as bodies
@@ -15,7 +16,6 @@ from busbar_audit.stores.a2a_shapes import CONFIGS, FOREIGN_KEY, TASKS
 
 # A migration over these leaves a store that takes no delete or has no tasks to guard: it is not run.
 STOPS = frozenset({"other-product", "no-tasks-table", "no-configs-table"})
-_NEEDED = {TASKS: ("created_sequence", "revision", "has_status_timestamp"), CONFIGS: ("created_sequence",)}
 _BUSY = """
 SELECT count(DISTINCT l.pid) FILTER (WHERE l.pid IS NOT NULL), count(*) FILTER (WHERE l.pid IS NULL)
 FROM pg_catalog.pg_locks l WHERE l.relation = ANY (ARRAY(
@@ -106,10 +106,10 @@ def _shape(catalog: Catalog) -> Iterator[Outcome]:
     if not configs:
         yield Outcome("no-configs-table", False, "there is no table of push configurations to migrate", 1)
     there = {TASKS: tasks, CONFIGS: configs}
-    missing = [(t, c) for t, names in _NEEDED.items() if there[t] for c in names if c not in there[t]]
+    missing = [(table, column) for table, column in COMPLETING if there[table] and column not in there[table]]
     if missing:
         detail = (
-            f"the migration does not add them, the SDK accepts the store and then fails; first: {shown(missing[0])}"
+            f"without them the SDK accepts the store and then fails; the manual adds none; first: {shown(missing[0])}"
         )
         yield Outcome("columns-missing", False, detail, len(missing))
     keys = [name for name in sorted(catalog.by_name("key_constraints")) if name != FOREIGN_KEY]
