@@ -40,9 +40,10 @@ SELECT current_database(), EXISTS (SELECT FROM pg_catalog.pg_locks l JOIN pg_cat
     WHERE l.locktype = 'advisory' AND d.datname = current_database() AND l.objsubid = 1
         AND (l.classid::bigint << 32 | l.objid::bigint) = %s)
 """
+# Of other roles a plain one is told little, but whether they are users: workers of the server itself are none.
 _OTHERS = """
 SELECT count(*) FROM pg_catalog.pg_stat_activity
-WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
+WHERE datname = current_database() AND pid <> pg_backend_pid() AND usesysid IS NOT NULL
 """
 
 
