@@ -359,6 +359,7 @@ def test_a_store_is_judged_alike_whatever_its_size(server: Server, monkeypatch: 
     said = []
     for small, many in ((warehouse.SMALL_BYTES, 10_000), (-1, 0)):
         monkeypatch.setattr(warehouse, "SMALL_BYTES", small)
+        monkeypatch.setattr(warehouse, "_LITTLE", min(warehouse._LITTLE, max(0, small)))
         monkeypatch.setattr(relations, "_MANY", many)
         result, _ = judged(server, "twice")
         said.append([(r.code, r.outcome, r.reason, r.examined, r.findings, r.samples) for r in result.results])

@@ -25,7 +25,9 @@ from busbar_audit.store import open_store
 from busbar_audit.synth import write_busbar
 from busbar_audit.synth.maka import write_maka
 from busbar_audit.synth.maka_faults import FAULTS
+from busbar_audit.transcript import ledger as transcript
 from busbar_audit.transcript.event_shape import NOTES
+from busbar_audit.transcript.view import page_rows
 
 FULL = bool(os.environ.get("BUSBAR_AUDIT_FULL"))
 Row = dict[str, Any]
@@ -72,6 +74,16 @@ def test_the_minimal_session_has_exactly_its_eight_events() -> None:
     assert Ledger(con).header("session-1")["transcriptLedgerVersion"] == 1
     again = convert(Ledger(con), "session-1", now=1)
     assert (again.appends, events_of(con, "session-1")) == (0, events)
+    # What pages serve of it, at its durable places; thinking has no row of its own.
+    tables = [name for (name,) in con.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    read = transcript.Ledger(con, tables, 18).read(["session-1"])["session-1"]
+    rows = page_rows(read.openings, read.events, read.outcomes)
+    assert [(row.sequence, row.row["type"]) for row in rows] == [
+        (16, "user"), (24, "assistant"), (40, "tool_call"), (48, "tool_result"), (56, "token_usage"), (64, "turn_state"),
+    ]  # fmt: skip
+    shown = [{**row, "modelId": "header-model"} if row["type"] == "assistant" else row for row in MINIMAL]
+    assert [row.row for row in rows] == shown
+    assert 8 * max(event["ordinal"] for event in events) + 7 == 71
 
 
 @pytest.mark.parametrize(

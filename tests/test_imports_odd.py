@@ -209,7 +209,7 @@ def _named(ended: Judged, session: str, turn: str, sequence: int, code: str) -> 
     )
 
 
-@pytest.mark.parametrize("generation", [8, 12, 18])
+@pytest.mark.parametrize("generation", [8, pytest.param(12, marks=pytest.mark.full), 18])
 def test_whatever_is_done_each_lost_row_has_its_finding(generation: int, tmp_path: Path) -> None:
     r = random.Random(generation)
     path = write_maka(tmp_path / "runtime.sqlite", generation=generation, sessions=3, imports=4).path

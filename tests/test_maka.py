@@ -330,6 +330,7 @@ def test_a_store_is_judged_alike_with_its_views_kept_and_planned_anew(
     said = []
     for most in (warehouse.SMALL_BYTES, -1):
         monkeypatch.setattr(warehouse, "SMALL_BYTES", most)
+        monkeypatch.setattr(warehouse, "_LITTLE", min(warehouse._LITTLE, max(0, most)))
         ended = judged(tmp_path / "runtime.sqlite")
         said.append([(r.code, r.outcome, r.reason, r.examined, r.findings, r.samples) for r in ended.result.results])
     assert said[0] == said[1]

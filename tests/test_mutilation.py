@@ -156,6 +156,7 @@ def test_a_store_is_judged_alike_with_its_views_kept_and_planned_anew(
     said = []
     for most, kind in ((warehouse.SMALL_BYTES, "BASE TABLE"), (-1, "VIEW")):
         monkeypatch.setattr(warehouse, "SMALL_BYTES", most)
+        monkeypatch.setattr(warehouse, "_LITTLE", min(warehouse._LITTLE, max(0, most)))
         with open_store(damaged) as store:
             result = audit(store, as_of=AS_OF)
             said.append([(r.code, r.outcome, r.reason, r.examined, r.findings, r.samples) for r in result.results])
