@@ -467,7 +467,7 @@ def rehearse(
         bool,
         typer.Option("--conversion", help="maka: convert each session on a copy, cut at every append, and resume it."),
     ] = False,
-    points: Annotated[int, typer.Option(min=2, help="--conversion: cut a session at so many points at most.")] = 120,
+    points: Annotated[int, typer.Option(min=2, help="--conversion, --migration: cut at so many points at most.")] = 120,
     kills: Annotated[
         int, typer.Option(min=0, help="--conversion: kill a process at so many; --upgrade: so often.")
     ] = 0,
@@ -478,6 +478,16 @@ def rehearse(
             metavar="TARGET", help="--conversion: the store as an upgrade left it, held against the prediction."
         ),
     ] = None,
+    migration: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A2A: run this SQL on --copy and judge what it did.")
+    ] = None,
+    copy: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TARGET", help="--migration: a restored database that nobody uses. It is changed for good."
+        ),
+    ] = None,
+    policy: PolicyOption = None,
     upgrade: Annotated[
         bool,
         typer.Option(
@@ -492,7 +502,20 @@ def rehearse(
     out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder for the outputs.")] = None,
     as_json: JsonOption = False,
 ) -> int:
-    """Rehearse on a store: a restart, an upgrade, or the conversion of a workspace's sessions."""
+    """Rehearse on a store: a restart, an upgrade, a conversion of sessions, or the migration of an A2A store."""
+    if migration is not None:
+        if conversion or restart_proof or upgrade or out is not None or copy is None:
+            raise UsageError(
+                "rehearse --migration needs --copy, and takes no other rehearsal and no --out.",
+                "--json gives the result.",
+            )
+        from busbar_audit.rehearsal import migration_command
+
+        return migration_command.run(
+            target, copy, migration, schema=schema, policy=policy, points=points, timeout=timeout, as_json=as_json
+        )
+    if copy is not None or policy is not None:
+        raise UsageError("rehearse --copy and --policy are for --migration FILE.", "--migration FILE.")
     if upgrade:
         if command is None or restart_proof or conversion or out is not None:
             raise UsageError(
@@ -508,7 +531,8 @@ def rehearse(
         return _conversion(target, points, kills, session, after, as_json)
     if not restart_proof or write is None or restart is None:
         raise UsageError(
-            "rehearse needs --restart-proof with --write CMD and --restart CMD, --upgrade with --command, or --conversion.",
+            "rehearse needs --restart-proof with --write CMD and --restart CMD, --upgrade with --command, --conversion, "
+            "or --migration FILE.",
             "This version has no other rehearsal.",
         )
     from busbar_audit.rehearsal.restart import Commands, Proof
