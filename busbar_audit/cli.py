@@ -75,6 +75,10 @@ FailOnOption = Annotated[
 SignOption = Annotated[
     Path | None, typer.Option("--sign-key", metavar="FILE", help="Sign the manifest with this private Ed25519 key.")
 ]
+HistoryOption = Annotated[
+    Path | None,
+    typer.Option("--history", metavar="DIR", help="Keep the run beside those before it; DIR/index.html compares them."),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result alone; the last word goes to stderr.")]
 
 
@@ -165,18 +169,28 @@ def audit(
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Write result.json and the other outputs here.")
     ] = None,
+    history: HistoryOption = None,
     sign_key: SignOption = None,
     as_json: JsonOption = False,
 ) -> int:
     """Audit a store. The last line is one word: clean, findings or inconclusive."""
     declared = read_policy(policy) if policy is not None else None
-    if sign_key is not None and out is None:
+    _one_place(out, history)
+    if sign_key is not None and out is None and history is None:
         raise UsageError("--sign-key signs what --out writes.", "--out DIR beside it.")
-    with console.progress() as say, ExitStack() as stack:
+    with console.progress() as say, ExitStack() as whole, ExitStack() as stack:
         results = []
-        for each in find_stores(target, family=family, schema=schema):
+        found = find_stores(target, family=family, schema=schema)
+        earlier = out
+        if history is not None:
+            earlier, out = _next_run(whole, history, target)
+        elif out is not None:
+            from busbar_audit.reporting.publish import claimed
+
+            whole.enter_context(claimed(out))
+        for each in found:
             store = stack.enter_context(open_store(each, family=family, progress=say))
-            kept = stack.enter_context(closing(open_witness(witness, store, earlier=out))) if witness else None
+            kept = stack.enter_context(closing(open_witness(witness, store, earlier=earlier))) if witness else None
             results.append(
                 run_audit(
                     store,
@@ -196,9 +210,23 @@ def audit(
             from busbar_audit.reporting.runner import write_report
 
             say("writing the outputs")
-            write_report(results, out, sign_key)
+            write_report(results, out, sign_key, is_claimed=history is None)
         advance(results)
     return _show(document, as_json, [] if out is None else [f"written   {printable(str(out))}"])
+
+
+def _one_place(out: Path | None, history: Path | None) -> None:
+    if out is not None and history is not None:
+        raise UsageError("--out and --history together.", "One of them: --history names the folder of each run itself.")
+
+
+def _next_run(stack: ExitStack, history: Path, target: str) -> tuple[Path | None, Path]:
+    """Begin a run of a history: the folder of the run before it, and its own."""
+    from busbar_audit.reporting.history import latest, next_run
+
+    named = parse_target(target)
+    out = stack.enter_context(next_run(history, str(named.path or named.label)))
+    return latest(history, named.label), out
 
 
 def _show(run: Mapping[str, Any], as_json: bool, written: Sequence[str]) -> int:
@@ -271,8 +299,10 @@ def witness_adopt(
 def report(
     target: TargetArgument,
     out: Annotated[
-        Path, typer.Option("--out", metavar="DIR", help="Folder of the report; an earlier report there is replaced.")
-    ],
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Folder of the report; an earlier report there is replaced."),
+    ] = None,
+    history: HistoryOption = None,
     notebook: Annotated[
         list[str] | None, typer.Option("--notebook", metavar="NAME", help="Only these notebooks.")
     ] = None,
@@ -291,7 +321,14 @@ def report(
     """Audit a store and publish notebooks, HTML and machine outputs."""
     from busbar_audit.reporting.runner import report as run_report
 
-    with console.progress() as say:
+    _one_place(out, history)
+    with console.progress() as say, ExitStack() as whole:
+        earlier = None
+        if history is not None:
+            find_stores(target, family=family, schema=schema)  # a wrong call makes no history
+            earlier, out = _next_run(whole, history, target)
+        if out is None:
+            raise UsageError("Missing option '--out'.", "--out DIR, or --history DIR.")
         outcome = run_report(
             target,
             out,
@@ -303,6 +340,7 @@ def report(
             policy=policy,
             witness=witness,
             before=before,
+            earlier=earlier,
             as_of=_moment(as_of),
             fail_on=fail_on,
             sign_key=sign_key,
@@ -429,8 +467,10 @@ def rehearse(
         bool,
         typer.Option("--conversion", help="maka: convert each session on a copy, cut at every append, and resume it."),
     ] = False,
-    points: Annotated[int, typer.Option(min=2, help="--conversion: cut a session at so many points at most.")] = 120,
-    kills: Annotated[int, typer.Option(min=0, help="--conversion: and kill a process at so many.")] = 0,
+    points: Annotated[int, typer.Option(min=2, help="--conversion, --migration: cut at so many points at most.")] = 120,
+    kills: Annotated[
+        int, typer.Option(min=0, help="--conversion: kill a process at so many; --upgrade: so often.")
+    ] = 0,
     session: Annotated[str | None, typer.Option(metavar="ID", help="--conversion: this session only.")] = None,
     after: Annotated[
         str | None,
@@ -438,11 +478,51 @@ def rehearse(
             metavar="TARGET", help="--conversion: the store as an upgrade left it, held against the prediction."
         ),
     ] = None,
+    migration: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A2A: run this SQL on --copy and judge what it did.")
+    ] = None,
+    copy: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TARGET", help="--migration: a restored database that nobody uses. It is changed for good."
+        ),
+    ] = None,
+    policy: PolicyOption = None,
+    upgrade: Annotated[
+        bool,
+        typer.Option(
+            "--upgrade", help="busbar on SQLite: run --command on a private copy, and hold it against before."
+        ),
+    ] = False,
+    command: Annotated[
+        str | None,
+        typer.Option(metavar="CMD", help="--upgrade: the upgrade; {copy} in it becomes the path of the copy."),
+    ] = None,
     schema: SchemaOption = None,
     out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder for the outputs.")] = None,
     as_json: JsonOption = False,
 ) -> int:
-    """Rehearse on a store: a restart, or the conversion of a workspace's sessions."""
+    """Rehearse on a store: a restart, an upgrade, a conversion of sessions, or the migration of an A2A store."""
+    if migration is not None:
+        if conversion or restart_proof or upgrade or out is not None or copy is None:
+            raise UsageError(
+                "rehearse --migration needs --copy, and takes no other rehearsal and no --out.",
+                "--json gives the result.",
+            )
+        from busbar_audit.rehearsal import migration_command
+
+        return migration_command.run(
+            target, copy, migration, schema=schema, policy=policy, points=points, timeout=timeout, as_json=as_json
+        )
+    if copy is not None or policy is not None:
+        raise UsageError("rehearse --copy and --policy are for --migration FILE.", "--migration FILE.")
+    if upgrade:
+        if command is None or restart_proof or conversion or out is not None:
+            raise UsageError(
+                "rehearse --upgrade needs --command CMD, and takes no other rehearsal and no --out.",
+                "--json gives the result.",
+            )
+        return _upgrade(target, command, timeout, shell, kills, as_json)
     if conversion:
         if restart_proof or out is not None:
             raise UsageError(
@@ -451,7 +531,8 @@ def rehearse(
         return _conversion(target, points, kills, session, after, as_json)
     if not restart_proof or write is None or restart is None:
         raise UsageError(
-            "rehearse needs --restart-proof with --write CMD and --restart CMD, or --conversion.",
+            "rehearse needs --restart-proof with --write CMD and --restart CMD, --upgrade with --command, --conversion, "
+            "or --migration FILE.",
             "This version has no other rehearsal.",
         )
     from busbar_audit.rehearsal.restart import Commands, Proof
@@ -558,6 +639,23 @@ def _since(store: Store, report: Path, as_of: int, policy: Policy | None, as_jso
             print(line)
     print(told["verdict"], file=sys.stderr if as_json else sys.stdout)
     return made.exit_code
+
+
+def _upgrade(target: str, command: str, timeout: float, shell: bool, kills: int, as_json: bool) -> int:
+    from busbar_audit.rehearsal import upgrade as rehearsing
+
+    with console.progress() as say, open_store(target, family="busbar", progress=say) as store:
+        say("running the upgrade on a copy")
+        found = rehearsing.rehearse_upgrade(store, command, timeout=timeout, shell=shell, kills=kills)
+    told = found.as_dict()
+    if as_json:
+        print(json.dumps(told, indent=1, ensure_ascii=True))
+        print(told["verdict"], file=sys.stderr)
+    else:
+        for line in rehearsing.lines(found):
+            print(line)
+        print(told["verdict"])
+    return found.exit_code
 
 
 def _conversion(target: str, points: int, kills: int, session: str | None, after: str | None, as_json: bool) -> int:

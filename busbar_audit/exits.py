@@ -89,6 +89,9 @@ def _failed(error: BaseException) -> int:
     if isinstance(error, AuditError):
         _say(f"busbar-audit: {error}")
         return error.exit_code
+    if isinstance(error, ImportError) and not (error.name or "").startswith("busbar_audit"):
+        _say(f"busbar-audit: this installation is not complete: {error}.\nInstall it again. Nothing was published.")
+        return 3
     _say("".join(traceback.format_exception(error)))
     _say("busbar-audit: a fault of this program, not of the store. Nothing is said about the store.")
     return 3

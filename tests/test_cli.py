@@ -98,6 +98,8 @@ USAGE: list[tuple[str, tuple[str, ...], tuple[str, ...]]] = [
     ("severity", ("audit", "STORE", "--fail-on", "awful"), ("'awful'", "critical, high, medium, low, info")),
     ("family", ("audit", "STORE", "--family", "nope"), ("Family 'nope'", "This version reads: a2a")),
     ("report without out", ("report", "STORE"), ("Missing option '--out'",)),
+    ("two places", ("audit", "STORE", "--out", "x", "--history", "y"), ("--out and --history together",)),
+    ("a history of nothing", ("audit", "STORE", "--history", "y", "--only", "zzz"), ("lists the codes",)),
     ("unknown check", ("checks", "BUS-C99"), ("No check BUS-C99", "lists the codes")),
     ("unknown family", ("checks", "--family", "nope"), ("No check of family nope",)),
     ("synth kind", ("synth", "nope", "--out", "x.db"), ("synth nope", "busbar")),

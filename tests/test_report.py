@@ -397,7 +397,8 @@ def test_what_a_killed_run_left_is_removed_by_the_next(tmp_path: Path) -> None:
     )
     assert done.returncode == -signal.SIGKILL
     assert (tmp_path / "out/result.json").read_text() == "one"
-    assert len(_left(tmp_path)) == 2
+    lock, private, out = _left(tmp_path)
+    assert (lock, private[:13], out) == (".out.lock", "busbar-audit-", "out")
     _write(tmp_path / "out", "two")
     assert _left(tmp_path) == ["out"]
 

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from busbar_audit import rundir
 from busbar_audit.errors import OutputExists, ReportError
-from busbar_audit.reporting import manifest, signature
+from busbar_audit.reporting import locks, manifest, signature
 from busbar_audit.text import printable
 
 _AT_FDCWD, _EXCHANGE = -100, 2
@@ -29,18 +29,45 @@ _CANNOT_EXCHANGE = (errno.ENOSYS, errno.EINVAL, errno.EXDEV, errno.EPERM, errno.
 
 
 @contextlib.contextmanager
-def published(out: str | os.PathLike[str]) -> Iterator[Path]:
+def claimed(out: str | os.PathLike[str]) -> Iterator[None]:
+    """Hold `out` for this run, from before the store is read until the report is in its place.
+
+    Raises
+    ------
+    ReportError : another run holds it, or nothing can be written beside it. OutputExists : as for `published`.
+    """
+    place = Path(out).resolve()
+    with contextlib.ExitStack() as stack:
+        with _told(place):
+            place.parent.mkdir(parents=True, exist_ok=True)
+            require_ours(place)
+            stack.enter_context(locks.held(place.with_name(f".{place.name}.lock"), str(place)))
+        yield
+
+
+@contextlib.contextmanager
+def published(out: str | os.PathLike[str], *, is_claimed: bool = False) -> Iterator[Path]:
     """Give a directory to write a report into; at the end of the block it becomes `out`.
 
     If the block or the renaming fails, `out` is as it was. What killed runs left beside it is removed first.
 
+    Parameters
+    ----------
+    is_claimed : the caller holds `claimed` over this.
+
     Raises
     ------
     OutputExists : `out` is there and is not an earlier report (an empty directory may be taken).
-    ReportError : the directory cannot be written, the disk is full.
+    ReportError : the directory cannot be written, the disk is full, another run writes there.
     """
     # The place itself, not a link to it: a rename would replace the link.
     place = Path(out).resolve()
+    with contextlib.nullcontext() if is_claimed else claimed(place), _directory(place) as report:
+        yield report
+
+
+@contextlib.contextmanager
+def _directory(place: Path) -> Iterator[Path]:
     with _told(place):
         place.parent.mkdir(parents=True, exist_ok=True)
         _put_back(place)

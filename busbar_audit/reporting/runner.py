@@ -61,6 +61,7 @@ def report(
     policy: Named | None = None,
     witness: Named | None = None,
     before: Named | None = None,
+    earlier: Named | None = None,
     only: Collection[str] = (),
     skip: Collection[str] = (),
     as_of: datetime | int | None = None,
@@ -79,7 +80,7 @@ def report(
     parameters : for notebooks; each name has to be a parameter of every notebook that runs.
     family, schema, only, skip, as_of, fail_on : as for `find_stores`, `open_store` and `audit`.
     policy : a file for `read_policy`. witness : a folder for `open_witness`; it is advanced when the report is in its place.
-    before : as for `audit`.
+    before : as for `audit`. earlier : folder of the report before this one, by default what is at `out`.
     start_timeout, cell_timeout : seconds for a kernel to start, and for each cell.
     sign_key : a private Ed25519 key to sign the manifest with.
     progress : called with a line of text at each longer step.
@@ -111,7 +112,11 @@ def report(
             for number, target in enumerate(every, start=1):
                 with open_store(target, family=family, progress=progress) as store:
                     folder = folder_of(number, len(every), store.family)
-                    kept = stack.enter_context(closing(open_witness(witness, store, earlier=out))) if witness else None
+                    kept = (
+                        stack.enter_context(closing(open_witness(witness, store, earlier=earlier or out)))
+                        if witness
+                        else None
+                    )
                     result = audit(
                         store,
                         only=only,
@@ -151,19 +156,21 @@ def report(
     return RunOutcome(Path(out).resolve(), verdict_over(stores), run, [store.notebooks for store in stores])
 
 
-def write_report(results: Sequence[Result], out: Named, sign_key: Path | None = None) -> Mapping[str, Any]:
+def write_report(
+    results: Sequence[Result], out: Named, sign_key: Path | None = None, *, is_claimed: bool = False
+) -> Mapping[str, Any]:
     """Publish the folder of audits without notebooks, their stores still open; return the content of run.json.
 
     Parameters
     ----------
-    sign_key : a private Ed25519 key to sign the manifest with.
+    sign_key : a private Ed25519 key to sign the manifest with. is_claimed : the caller holds `claimed` over `out`.
 
     Raises
     ------
     OutputExists, ReportError : see `published`. UsageError : the key is none.
     """
     key = None if sign_key is None else signature.private_key(sign_key)
-    with published(out) as directory:
+    with published(out, is_claimed=is_claimed) as directory:
         stores = []
         for number, result in enumerate(results, start=1):
             folder = folder_of(number, len(results), result.store.family)
