@@ -26,7 +26,7 @@ _OF = {"mcp_calls": "calls", "call": "calls", "task_events": "tasks", "task_even
 # What can have gone of a chain. Of these a purge by age leaves the first three.
 PURGES = ("head purged", "vanished", "begun anew")
 _TEXT, _NUMBER = "VARCHAR", "BIGINT"
-_COLUMNS = [
+COLUMNS = [
     ("population", _TEXT), ("scope", _TEXT), ("records", _NUMBER), ("first_seq", _NUMBER), ("last_seq", _NUMBER),
     ("last_hash", _TEXT), ("first_ts", "HUGEINT"), ("last_ts", "HUGEINT"),
 ]  # fmt: skip
@@ -111,7 +111,7 @@ def compare(store: Store, report: Path, *, as_of: int, policy: Policy | None = N
         return Comparison(since, as_of, unsure="the store was upgraded since: its chains have other names")
     if not rows:
         return Comparison(since, as_of, unsure="the report has no chain to compare with")
-    store.warehouse.fill("source.since", _COLUMNS, rows)
+    store.warehouse.fill("source.since", COLUMNS, rows)
     store.view("chain_records")
     if lost := sum(loaded.rejected for loaded in store.warehouse.loaded.values()):
         return Comparison(since, as_of, unsure=f"{lost} row(s) of the store cannot be read")
@@ -205,7 +205,7 @@ def _read(report: Path) -> tuple[Mapping[str, Any], list[tuple[Any, ...]]]:
                 raise ReportError(f"Report {name}: {each} is not as its manifest says.", expected)
         document = json.loads((report / "result.json").read_text(encoding="utf-8"))
         file = report / "chains.parquet"
-        table = pq.read_table(file, columns=[column for column, _ in _COLUMNS])
+        table = pq.read_table(file, columns=[column for column, _ in COLUMNS])
         if not {"family", "engine", "generation", "location"} <= document["store"].keys():
             raise ValueError("no store is told")
         _seconds(document)
@@ -214,7 +214,7 @@ def _read(report: Path) -> tuple[Mapping[str, Any], list[tuple[Any, ...]]]:
     except (ValueError, KeyError, TypeError, AttributeError, pa.ArrowException):
         raise ReportError(f"Report {name} cannot be read.", expected) from None
     columns = [[int(v) if kind == "HUGEINT" and v is not None else v for v in table[column].to_pylist()]
-               for column, kind in _COLUMNS]  # fmt: skip
+               for column, kind in COLUMNS]  # fmt: skip
     return document, list(zip(*columns, strict=True))
 
 
