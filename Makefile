@@ -4,8 +4,6 @@ VENV   ?= .venv
 BIN     = $(VENV)/bin
 STAMP   = $(VENV)/.installed
 TOOLS   = $(VENV)/.tools
-# One more than there are cores: tests wait for servers and processes of their own a sixth of their time.
-WORKERS = $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)")
 PIP     = $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .PHONY: help demo test test-full lint bench bench-small bench-postgres bench-a2a bench-maka rehearse-long mutants docs clean
@@ -36,10 +34,10 @@ demo: $(STAMP)
 	$(BIN)/busbar-audit demo --out demo
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q
+	$(BIN)/python -m pytest -n auto --dist worksteal -q
 
 test-full: $(STAMP)
-	BUSBAR_AUDIT_FULL=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q
+	BUSBAR_AUDIT_FULL=1 $(BIN)/python -m pytest -n auto --dist worksteal -q
 
 lint: $(TOOLS)
 	$(BIN)/ruff check .
