@@ -13,6 +13,7 @@ if _typing.TYPE_CHECKING:
     from busbar_audit.auditing import audit
     from busbar_audit.errors import AuditError
     from busbar_audit.findings import CheckResult, Finding, Outcome
+    from busbar_audit.reporting.session import open_run
     from busbar_audit.result import Result
     from busbar_audit.store import Store, open_store
     from busbar_audit.verdict import Verdict
@@ -26,6 +27,7 @@ __all__ = [
     "Store",
     "Verdict",
     "audit",
+    "open_run",
     "open_store",
 ]
 
@@ -38,6 +40,7 @@ _HOME = {
     "Store": "store",
     "Verdict": "verdict",
     "audit": "auditing",
+    "open_run": "reporting.session",
     "open_store": "store",
 }
 

@@ -351,7 +351,7 @@ def report(
 
 @app.command()
 def verify(
-    report: Annotated[Path, typer.Argument(metavar="REPORT", help="A folder that --out has written.")],
+    report: Annotated[Path, typer.Argument(metavar="REPORT", help="A folder that --out has written, or a case file.")],
     key: Annotated[
         Path | None,
         typer.Option("--key", metavar="FILE", help="The public Ed25519 key that its manifest is signed with."),
@@ -365,6 +365,52 @@ def verify(
         print(line)
     print("clean" if not found.differences else "findings")
     return found.exit_code
+
+
+@app.command()
+def evidence(
+    target: TargetArgument,
+    code: Annotated[str, typer.Argument(metavar="CODE", help="The check whose findings are evidence.")],
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of the case file; it must not be there.")],
+    place: Annotated[str | None, typer.Option(metavar="PLACE", help="Only findings of this principal, task, …")] = None,
+    each_side: Annotated[int, typer.Option(min=0, help="Records on either side of those found.")] = 5,
+    show_content: Annotated[
+        bool, typer.Option("--show-content", help="Content of the store too; else lengths and digests.")
+    ] = False,
+    family: FamilyOption = None,
+    schema: SchemaOption = None,
+    policy: PolicyOption = None,
+    before: BeforeOption = None,
+    export: ExportOption = None,
+    as_of: AsOfOption = None,
+    sign_key: SignOption = None,
+) -> int:
+    """Write what a check finds as a case file: records, neighbours, query, digests recomputed; `verify` needs no store."""
+    from busbar_audit.reporting.evidence import evidence as collect
+
+    declared = read_policy(policy) if policy is not None else None
+    with console.progress() as say:
+        lines = list(
+            collect(
+                target,
+                code,
+                out,
+                place=place,
+                each_side=each_side,
+                show_content=show_content,
+                family=family,
+                schema=schema,
+                policy=declared,
+                before=before,
+                export=export,
+                as_of=_moment(as_of),
+                sign_key=sign_key,
+                progress=say,
+            )
+        )
+    for line in lines:
+        print(line)
+    return 0
 
 
 @app.command()

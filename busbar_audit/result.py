@@ -38,7 +38,7 @@ def version() -> str:
 
 @cache
 def json_schema(name: str = "result") -> dict[str, Any]:
-    """The published JSON Schema of result.json or run.json."""
+    """The published JSON Schema of result.json, run.json or case.json."""
     text = (Path(__file__).parent / "schemas" / f"{name}.json").read_text(encoding="utf-8")
     loaded: dict[str, Any] = json.loads(text)
     return loaded

@@ -107,6 +107,8 @@ def require_ours(place: Path) -> None:
         known = {*written["files"], manifest.NAME, signature.NAME}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         ours, known = False, set()
+    if ours and "case.json" in known:
+        raise _exists(place, "It is a case file: evidence is never replaced.")
     if not ours:
         raise _exists(place, "It is not an earlier report: it has no manifest.json of one.")
     if added := sorted(there - known):

@@ -11,11 +11,11 @@ from busbar_audit.result import json_schema
 if TYPE_CHECKING:
     from jsonschema import Draft202012Validator
 
-NAMES = ("result", "run")
+NAMES = ("result", "run", "case")
 
 
 def validate(name: str, document: object) -> None:
-    """Check a document against the schema ``result`` or ``run``.
+    """Check a document against the schema ``result``, ``run`` or ``case``.
 
     Raises
     ------

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import duckdb
 
@@ -31,7 +31,10 @@ from busbar_audit.reporting import (
 from busbar_audit.reporting.markup import Block, nothing, style, text
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from busbar_audit.policy import Policy
+    from busbar_audit.reporting.desk import Findings
     from busbar_audit.result import Result
     from busbar_audit.store import Store
 
@@ -93,18 +96,21 @@ def _audited(
 ) -> Session:
     from busbar_audit.auditing import audit
     from busbar_audit.policy import read_policy
+    from busbar_audit.reporting.progress import progress
     from busbar_audit.reporting.runner import write_report
     from busbar_audit.store import open_store
 
     declared = read_policy(policy) if policy is not None else None
-    store = open_store(target)
-    try:
-        result = audit(store, as_of=as_of, policy=declared, before=before)
-        if out is not None:
-            write_report([result], out)
-    except BaseException:
-        store.close()
-        raise
+    with progress() as say:
+        store = open_store(target, progress=say)
+        try:
+            result = audit(store, as_of=as_of, policy=declared, before=before, progress=say)
+            if out is not None:
+                say("writing the outputs")
+                write_report([result], out)
+        except BaseException:
+            store.close()
+            raise
     return Session(result.as_dict(), store.con, result=result, purges=next_purges(result, declared))
 
 
@@ -215,6 +221,36 @@ class Session:
         done = self.con.execute(query.sql, query.bind(values or {}))
         names = [column[0] for column in done.description or []]
         return [dict(zip(names, row, strict=True)) for row in done.fetchall()]
+
+    def find(self, code: str, place: str | None = None) -> Findings:
+        """Findings of a check, or the finding of an identity: `run.find("BUS-C01")[0].around(5)`; see `desk.find`."""
+        from busbar_audit.reporting import desk
+
+        return desk.find(self.con, self.document, code, place)
+
+    def trail(self, place: str, limit: int = 1000) -> pd.DataFrame:
+        """Every row that names a principal, task, session or key, in the order of time; see `trail.trail`."""
+        from busbar_audit.reporting.trail import trail
+
+        return trail(self.con, place, limit)
+
+    def tables(self) -> pd.DataFrame:
+        """What there is to query by `con`: schema, name, rows, and what a row of each view is."""
+        from busbar_audit.reporting import desk
+
+        return desk.tables(self.con, self.document["store"]["family"])
+
+    def close(self) -> None:
+        """End the work: the private copy of a store that was audited here goes."""
+        self.con.close()
+        if self.store is not None:
+            self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def figure(self, name: str) -> Query:
         """A query of ``queries/figures``."""

@@ -1,4 +1,4 @@
-"""Whether a report folder is what was written: every file by its digest, the manifest by its signature."""
+"""Whether a report folder or case file is what was written: every file by its digest, the manifest by its signature."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from busbar_audit.errors import ReportError
 from busbar_audit.origin import identity
-from busbar_audit.reporting import manifest, signature
+from busbar_audit.reporting import casecheck, manifest, signature
 from busbar_audit.text import printable
 
 SIGNED, UNSIGNED, UNCHECKED = "signed by the key", "not signed", "signed, and not checked: no --key was given"
@@ -18,7 +18,10 @@ SIGNED, UNSIGNED, UNCHECKED = "signed by the key", "not signed", "signed, and no
 
 @dataclass(frozen=True)
 class Difference:
-    """One way in which a folder is not what its manifest says. kind : missing, changed, added, link, manifest or signature."""
+    """One way in which a folder is not what its manifest says.
+
+    kind : missing, changed, added, link, manifest, signature, or case (a case file that contradicts itself).
+    """
 
     kind: str
     name: str
@@ -65,6 +68,7 @@ def verify(directory: Path, key: Path | None = None) -> Verified:
             "Nothing was verified.",
         ) from None
     found = [*_files(directory, files), *_inputs(directory, told)]
+    found += [Difference("case", casecheck.NAME, said) for said in casecheck.contradictions(directory)]
     signed, more = _signature(directory, content, key)
     return Verified(len(files), (*found, *more), signed, told)
 
@@ -93,18 +97,22 @@ def _files(directory: Path, files: Mapping[str, Mapping[str, Any]]) -> Iterator[
 
 
 def _inputs(directory: Path, told: Mapping[str, Any]) -> Iterator[Difference]:
-    """What the manifest says of runs and stores, against the results it lists."""
+    """What the manifest says of runs and stores, against the results it lists, or the case it is of."""
+    case = directory / casecheck.NAME
     try:
-        run = json.loads((directory / "run.json").read_text(encoding="utf-8"))
-        documents = run["stores"]
-        runs = [document["run"]["id"] for document in documents]
+        if case.exists():
+            documents = [json.loads(case.read_text(encoding="utf-8"))]
+            runs = told["runs"]  # a case file does not name its run
+        else:
+            documents = json.loads((directory / "run.json").read_text(encoding="utf-8"))["stores"]
+            runs = [document["run"]["id"] for document in documents]
         inputs = [{"location": d["store"]["location"], **dict(identity(d["snapshot"]))} for d in documents]
         claimed = [{name: each.get(name) for name in due} for each, due in zip(told["inputs"], inputs, strict=True)]
         same = (told["runs"], claimed) == (runs, inputs)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return  # run.json is missing or changed, which was said
+        return  # the document is missing or changed, which was said
     if not same:
-        yield Difference("manifest", manifest.NAME, "names other runs or stores than run.json")
+        yield Difference("manifest", manifest.NAME, "names other runs or stores than the documents beside it")
 
 
 def _signature(directory: Path, content: bytes, key: Path | None) -> tuple[str, list[Difference]]:
