@@ -96,6 +96,10 @@ def main() -> None:
     sys.exit(exits.run(call, judging=judging, word_to_stderr="--json" in arguments))
 
 
+# The desk first. Between server and kernels no network port: what they say to each other is content of the store.
+_LAB = ("--LabApp.default_url=/lab/tree/desk.ipynb", "--KernelManager.transport=ipc")
+
+
 def _moment(text: str | None, option: str = "--as-of") -> datetime | None:
     if text is None:
         return None
@@ -762,6 +766,9 @@ def lab(
             "--dir", metavar="DIR", help="Keep the notebooks here; by default a private copy goes at the end."
         ),
     ] = None,
+    options: Annotated[
+        list[str] | None, typer.Argument(metavar="[-- OPTION…]", help="For JupyterLab itself, such as -- --no-browser.")
+    ] = None,
 ) -> int:
     """Open JupyterLab on a copy of the notebooks; the target travels by environment only."""
     from busbar_audit.notebooks import copy_notebooks
@@ -776,7 +783,9 @@ def lab(
         import subprocess
 
         ended = subprocess.run(
-            [sys.executable, "-m", "jupyterlab", "--notebook-dir", str(private)], env=environment, check=False
+            [sys.executable, "-m", "jupyterlab", "--notebook-dir", str(private), *_LAB, *(options or ())],
+            env=environment,
+            check=False,
         )
         return 0 if ended.returncode == 0 else 3
     finally:

@@ -19,6 +19,7 @@ import duckdb
 from busbar_audit import queries
 from busbar_audit.errors import ReportError, UnknownCheck
 from busbar_audit.findings import COLUMNS, Finding, Outcome, exact
+from busbar_audit.reporting import panels
 from busbar_audit.reporting.beside import Beside, beside
 from busbar_audit.reporting.markup import Block, badge, moment, nothing, number, plain_table, table, text
 from busbar_audit.reporting.panels import header
@@ -136,6 +137,17 @@ class Findings(Sequence[Found]):
     def __iter__(self) -> Iterator[Found]:
         return iter(self._held)
 
+    def around(self, each_side: int = 3, *, show_content: bool = False) -> Block:
+        """`Found.around` of the first, or how the check ended."""
+        return self._held[0].around(each_side, show_content=show_content) if self._held else self._none()
+
+    def explain(self) -> Block:
+        """`Found.explain` of the first, or how the check ended."""
+        return self._held[0].explain() if self._held else self._none()
+
+    def _none(self) -> Block:
+        return Block(nothing(text(self._ended()) + "."), self._ended())
+
     def frame(self) -> pd.DataFrame:
         """A row a finding: code, severity, subject, place, first_seq, last_seq, records, detail, the check's own columns."""
         import pandas as pd
@@ -180,7 +192,7 @@ class Findings(Sequence[Found]):
 
     def _repr_html_(self) -> str:
         if not self._held:
-            return Block(nothing(text(self._ended()) + "."), "")._repr_html_()
+            return self._none()._repr_html_()
         columns = ("", "severity", "in", "place", "first", "last", "records", "what")
         rows = [
             [
@@ -203,18 +215,32 @@ class Findings(Sequence[Found]):
         return Block(table(title, columns, rows, numeric=("", "first", "last", "records"), more=more), "")._repr_html_()
 
 
-def find(con: duckdb.DuckDBPyConnection, document: Mapping[str, Any], code: str, place: str | None = None) -> Findings:
+def find(
+    con: duckdb.DuckDBPyConnection, document: Mapping[str, Any], code: str | None = None, place: str | None = None
+) -> Findings:
     """Findings of a check, or the one finding with this identity.
 
     Parameters
     ----------
-    con, document : of one run. code : such as ``BUS-C01``, or the identity of a finding. place : only findings of this place.
+    con, document : of one run. code : such as ``BUS-C01``, or the identity of a finding; by default the gravest check that
+        found something. place : only findings of this place.
 
     Raises
     ------
     UnknownCheck : this run had no such check, and no finding of that identity.
     """
     codes = [check["code"] for check in document["checks"]]
+    if code is None:
+        code = next((check["code"] for check in panels.found(document)), None)
+        if code is None:
+            nothing_found = {
+                "code": "This run",
+                "title": "",
+                "outcome": document["verdict"],
+                "reason": "",
+                "findings": 0,
+            }
+            return Findings(nothing_found | {"examined": sum(line["examined"] for line in document["account"])}, [])
     if code.upper() not in codes:
         named = [
             f

@@ -222,8 +222,8 @@ class Session:
         names = [column[0] for column in done.description or []]
         return [dict(zip(names, row, strict=True)) for row in done.fetchall()]
 
-    def find(self, code: str, place: str | None = None) -> Findings:
-        """Findings of a check, or the finding of an identity: `run.find("BUS-C01")[0].around(5)`; see `desk.find`."""
+    def find(self, code: str | None = None, place: str | None = None) -> Findings:
+        """Findings of a check, by default the gravest: `run.find("BUS-C01")[0].around(5)`; see `desk.find`."""
         from busbar_audit.reporting import desk
 
         return desk.find(self.con, self.document, code, place)
