@@ -159,6 +159,17 @@ def test_a_command_that_does_not_upgrade_is_named(
     assert any(each.rule == rule and words in each.what for each in found.broken), found.broken
 
 
+def test_a_store_without_evidence_is_never_clean(tmp_path: Path) -> None:
+    write_busbar(tmp_path / "empty.db", generation=9, odd=("empty",))
+    with open_store(tmp_path / "empty.db") as store:
+        found = rehearse_upgrade(store, "true {copy}")
+        assert any("no chained record" in each for each in found.unsure)
+        found.broken.clear()
+        found.warnings.clear()
+        assert found.exit_code == 3
+        assert found.as_dict()["verdict"] == "inconclusive"
+
+
 def test_an_upgrade_of_something_else_is_refused(pair: tuple[Path, Path, Path], tmp_path: Path) -> None:
     with open_store(pair[0]) as store, pytest.raises(UsageError, match="names no copy"):
         rehearse_upgrade(store, "true")
