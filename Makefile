@@ -23,7 +23,11 @@ help:
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) -e '.[test]'
+# The pip that comes with an older Python takes twice as long to choose what to install.
+	$(PIP) --upgrade pip
+	$(PIP) --no-compile -e '.[test]'
+# On all cores, which pip does not; what cannot be compiled is a template of some package's and is not run.
+	-$(BIN)/python -m compileall -j 0 -qq $(VENV)/lib
 	@touch $(STAMP)
 
 $(TOOLS): $(STAMP)
