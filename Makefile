@@ -6,7 +6,7 @@ STAMP   = $(VENV)/.installed
 TOOLS   = $(VENV)/.tools
 PIP     = $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help demo test test-full lint bench bench-small bench-postgres bench-a2a bench-maka rehearse-long mutants docs clean
+.PHONY: help demo test test-full lint bench bench-small bench-postgres bench-a2a bench-maka rehearse-long mutants browser-tools docs clean
 help:
 	@echo "make demo       sample stores, audited and reported; prints where to look"
 	@echo "make test       the whole suite"
@@ -19,11 +19,16 @@ help:
 	@echo "make bench-maka  transcript readers over a million events, against json.loads of each"
 	@echo "make rehearse-long  a conversion of 20,000 rows cut at 20 points, and what conversions cost"
 	@echo "make mutants    breaks the verifiers on purpose; every mutant must turn a test red"
+	@echo "make browser-tools  axe-core for the tests in a browser, which BUSBAR_AUDIT_BROWSER=auto turns on"
 	@echo "make docs       regenerates the check catalogue"
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) -e '.[test]'
+# The pip that comes with an older Python takes twice as long to choose what to install.
+	$(PIP) --upgrade pip
+	$(PIP) --no-compile -e '.[test]'
+# On all cores, which pip does not; what cannot be compiled is a template of some package's and is not run.
+	-$(BIN)/python -m compileall -j 0 -qq $(VENV)/lib
 	@touch $(STAMP)
 
 $(TOOLS): $(STAMP)
@@ -65,6 +70,9 @@ rehearse-long: $(STAMP)
 
 mutants: $(STAMP)
 	$(BIN)/python tests/mutants.py
+
+browser-tools: $(STAMP)
+	npm install --silent --no-audit --no-fund --prefix $(VENV)/axe axe-core@4
 
 docs: $(STAMP)
 	$(BIN)/busbar-audit checks --markdown > docs/checks.md

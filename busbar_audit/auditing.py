@@ -28,7 +28,7 @@ from busbar_audit.stores import generation_name
 from busbar_audit.text import printable
 from busbar_audit.verdict import AccountLine, judge
 from busbar_audit.witness import Witness
-from busbar_audit.witnessing import fill_witness
+from busbar_audit.witnessing import fill_witness, witnessed_chains
 
 _TEXT = "VARCHAR"
 
@@ -241,11 +241,10 @@ class _Run:
         identity = self.store.con.execute(queries.figure("witness_identity").sql).fetchone()
         if identity is None or identity[0]:
             return None
-        rows = self.store.con.execute(queries.figure("proven_chains").sql).fetchall()
-        proven = {(population, scope): now for population, scope, now in rows}
+        proven, anew = witnessed_chains(self.store)
         lines, marks = result.witnessable()
         at = int(self.store.source.taken_at.timestamp())
-        return lambda: witness.advance(lines, proven, marks, at)
+        return lambda: witness.advance(lines, proven, marks, at, anew)
 
     def _wants_fast(self) -> bool:
         store = self.store

@@ -17,7 +17,8 @@ import pytest
 from support_cli import called, last, main_here
 from support_reports import HOSTILE, clean_store, damaged_store, hostile_store, newer_store
 
-from busbar_audit import cli, exits
+from busbar_audit import exits
+from busbar_audit.commands import runs
 from busbar_audit.reporting.schema import validate
 from busbar_audit.result import version
 
@@ -169,7 +170,7 @@ def test_a_fault_of_the_program_never_reads_as_findings(
     def fails(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr(cli, "run_audit", fails)
+    monkeypatch.setattr(runs, "run_audit", fails)
     assert main_here("audit", str(stores / "clean.db")) == 3
     out, err = capsys.readouterr()
     assert out == "inconclusive\n"
@@ -181,13 +182,13 @@ def test_a_signal_that_something_swallowed_is_still_no_verdict(
     stores: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """DuckDB answers a signal with errors of its own, and what catches those must not lead to a clean run."""
-    whole = cli.run_audit
+    whole = runs.run_audit
 
     def interrupted(*arguments: Any, **more: Any) -> Any:
         exits._stopped.set()
         return whole(*arguments, **more)
 
-    monkeypatch.setattr(cli, "run_audit", interrupted)
+    monkeypatch.setattr(runs, "run_audit", interrupted)
     assert main_here("audit", str(stores / "clean.db"), *QUICK) == 3
     out, err = capsys.readouterr()
     assert last(out) == "inconclusive"

@@ -72,6 +72,8 @@ def tab(folder: Path) -> Iterator[Tab]:
             opened = browser.tab(offline=False)
             opened.open(address[0])
             opened.until("window.jupyterapp && jupyterapp.restored.then(() => true)", 60)
+            # The address names the desk, which comes to the front some time after that.
+            opened.until("jupyterapp.shell.currentWidget?.context?.path === 'desk.ipynb'", 60)
             yield opened
     finally:
         # The server, and the kernels it has started: the group is of this test alone.
@@ -100,9 +102,8 @@ def _run_all(tab: Tab, notebook: str) -> list[dict[str, str]]:
         ".then(w => { window.opened = w; return w.context.ready }).then(() => true)"
     )
     tab.until("opened.sessionContext.session?.kernel?.status === 'idle'", 60)
-    tab.run(
-        "jupyterapp.shell.activateById(opened.id); jupyterapp.commands.execute('notebook:run-all-cells').then(() => true)"
-    )
+    tab.until("jupyterapp.shell.activateById(opened.id), jupyterapp.shell.currentWidget === opened", 20)
+    tab.run("jupyterapp.commands.execute('notebook:run-all-cells').then(() => true)")
     ends = time.monotonic() + 60
     shown = _outputs(tab)
     while not (_through(shown) or _failed(shown)) and time.monotonic() < ends:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from busbar_audit.reporting.markup import Block, moment, number, text, utc
-from busbar_audit.reporting.sections import absent, as_of, joined, listed, name_of, shortened
+from busbar_audit.reporting.sections import absent, as_of, by_state, joined, listed, name_of, shortened
 
 if TYPE_CHECKING:
     from busbar_audit.reporting.session import Session
@@ -38,33 +38,13 @@ def tasks(session: Session, limit: int) -> Block:
     if missing := absent(session, "tasks", codes(session)[0], "audit.tasks"):
         return missing
     clock = as_of(session)
-    return joined(
-        [
-            _states(session, clock),
-            _waiting(session, clock, limit),
-            _stuck(session, clock, limit),
-            _ended(session, clock),
-        ]
-    )
-
-
-def _states(session: Session, clock: int) -> Block:
-    query, values = session.figure("tasks_by_state"), {"as_of": clock}
-    found = session.rows(query, values)
-    columns = ("state", "tasks", "under 1 hour", "under 1 day", "under 7 days", "older", "oldest, UTC", "newest, UTC")
-    counts = ("tasks", "hour", "day", "week", "older")
-    return listed(
-        "Tasks by state, and by the time since their last change",
-        columns,
-        [[text(r["state"]), *(number(r[c]) for c in counts), moment(r["oldest"]), moment(r["newest"])] for r in found],
-        [[r["state"], *(r[c] for c in counts), utc(r["oldest"]), utc(r["newest"])] for r in found],
-        query,
-        values,
+    states, _ = by_state(
+        session,
+        clock,
         means="What the agents have on their hands, and what is left of ended work: no SDK removes tasks by itself.",
         do="Look at the lists below; remove ended tasks by a schedule of your own.",
-        empty="No task is stored.",
-        numeric=columns[1:6],
     )
+    return joined([states, _waiting(session, clock, limit), _stuck(session, clock, limit), _ended(session, clock)])
 
 
 def _waiting(session: Session, clock: int, limit: int) -> Block:

@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from busbar_audit.errors import OutputExists, ReportError
-from busbar_audit.reporting import locks, pastruns
+from busbar_audit.errors import OutputExists
+from busbar_audit.reporting import locks, pastruns, writing
 from busbar_audit.reporting.historypage import MARK, history_page
 from busbar_audit.text import printable
 
@@ -130,13 +130,5 @@ def _written_by_us(page: Path) -> bool:
         return re.search(re.escape(MARK.encode()), file.read(2_000_000)) is not None
 
 
-@contextlib.contextmanager
-def _told(place: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise ReportError(
-            f"The history in {printable(place)} cannot be written: {error.strerror or error}.",
-            "Expected a place this user may write to, with room for the run.",
-            "The runs and the page that were there before still are.",
-        ) from error
+def _told(place: Path) -> contextlib.AbstractContextManager[None]:
+    return writing.told("history", place, "The runs and the page that were there before still are.")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from busbar_audit.reporting import a2a
 from busbar_audit.reporting.markup import Block, moment, number, text, utc
-from busbar_audit.reporting.sections import NAME, absent, as_of, joined, listed, name_of, shortened
+from busbar_audit.reporting.sections import NAME, absent, as_of, by_state, joined, listed, name_of, shortened
 
 if TYPE_CHECKING:
     from busbar_audit.reporting.session import Session
@@ -35,23 +35,13 @@ def tasks(session: Session, limit: int) -> Block:
     if missing := absent(session, "tasks", "BUS-T14", "audit.tasks"):
         return missing
     clock = as_of(session)
-    query, values = session.figure("tasks_by_state"), {"as_of": clock}
-    found = session.rows(query, values)
-    columns = ("state", "tasks", "under 1 hour", "under 1 day", "under 7 days", "older", "oldest, UTC", "newest, UTC")
-    counts = ("tasks", "hour", "day", "week", "older")
-    summary = listed(
-        "Tasks by state, and by the time since their last change",
-        columns,
-        [[text(r["state"]), *(number(r[c]) for c in counts), moment(r["oldest"]), moment(r["newest"])] for r in found],
-        [[r["state"], *(r[c] for c in counts), utc(r["oldest"]), utc(r["newest"])] for r in found],
-        query,
-        values,
+    summary, states = by_state(
+        session,
+        clock,
         means="What the agents have on their hands, and what is left of finished work until a purge.",
         do="Look at the two lists below; purge finished tasks by your own schedule, the gateway does not.",
-        empty="No task is stored.",
-        numeric=columns[1:6],
     )
-    if not found:
+    if not states:
         return summary
     return joined([summary, _waiting(session, clock, limit), _stuck(session, clock, limit)])
 

@@ -20,8 +20,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from busbar_audit import rundir
-from busbar_audit.errors import OutputExists, ReportError
-from busbar_audit.reporting import locks, manifest, signature
+from busbar_audit.errors import OutputExists
+from busbar_audit.reporting import locks, manifest, signature, writing
 from busbar_audit.text import printable
 
 _AT_FDCWD, _EXCHANGE = -100, 2
@@ -124,16 +124,8 @@ def _exists(place: Path, why: str) -> OutputExists:
     )
 
 
-@contextlib.contextmanager
-def _told(place: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise ReportError(
-            f"The report cannot be written to {printable(place)}: {error.strerror or error}.",
-            "Expected a place this user may write to, with room for the report.",
-            "What was there before is still there.",
-        ) from error
+def _told(place: Path) -> contextlib.AbstractContextManager[None]:
+    return writing.told("report", place, "What was there before is still there.")
 
 
 def _swap(report: Path, place: Path, old: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from busbar_audit.reporting.markup import Block, nothing, plain_table, sql, table, text
+from busbar_audit.reporting.markup import Block, moment, nothing, number, plain_table, sql, table, text, utc
 from busbar_audit.reporting.panels import store_name
 
 if TYPE_CHECKING:
@@ -101,3 +101,24 @@ def listed(
 def joined(blocks: Sequence[Block]) -> Block:
     """Several blocks of one section, one below the other."""
     return Block("".join(block.html for block in blocks), "\n\n".join(block.plain for block in blocks))
+
+
+def by_state(session: Session, clock: int, *, means: str, do: str) -> tuple[Block, int]:
+    """Tasks by state and by the time since their last change, as of `clock`, and the number of states there are."""
+    query, values = session.figure("tasks_by_state"), {"as_of": clock}
+    found = session.rows(query, values)
+    columns = ("state", "tasks", "under 1 hour", "under 1 day", "under 7 days", "older", "oldest, UTC", "newest, UTC")
+    counts = ("tasks", "hour", "day", "week", "older")
+    block = listed(
+        "Tasks by state, and by the time since their last change",
+        columns,
+        [[text(r["state"]), *(number(r[c]) for c in counts), moment(r["oldest"]), moment(r["newest"])] for r in found],
+        [[r["state"], *(r[c] for c in counts), utc(r["oldest"]), utc(r["newest"])] for r in found],
+        query,
+        values,
+        means=means,
+        do=do,
+        empty="No task is stored.",
+        numeric=columns[1:6],
+    )
+    return block, len(found)

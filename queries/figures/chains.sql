@@ -1,5 +1,6 @@
 -- figure: chains
 -- about: every chain with its verdict.
-SELECT population, scope, records, first_seq, last_seq, first_prev_hash, last_hash, first_ts, last_ts, verdict, about, first_bad, last_bad
+SELECT population, scope, records, first_seq, last_seq, first_prev_hash, last_hash, first_ts, last_ts, verdict, about, first_bad, last_bad,
+    by_itself = 'intact' AS intact
 FROM audit.chain_verdicts
 ORDER BY population, scope

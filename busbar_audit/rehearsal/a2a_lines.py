@@ -1,55 +1,14 @@
-"""`busbar-audit rehearse TARGET --migration FILE --copy TARGET`: collects, calls, prints."""
+"""What the rehearsal of an A2A migration says to people."""
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
-from busbar_audit.policy import read_policy
 from busbar_audit.rehearsal.a2a_applied import Applied
 from busbar_audit.rehearsal.a2a_invariants import NOT_COMPARED
-from busbar_audit.rehearsal.a2a_migration import Rehearsal, document, rehearse
+from busbar_audit.rehearsal.a2a_migration import Rehearsal
 from busbar_audit.rehearsal.outcomes import Outcome
-from busbar_audit.rehearsal.script import read_script
-from busbar_audit.target import parse_target
 from busbar_audit.text import printable
-
-
-def run(
-    target: str,
-    copy: str,
-    migration: Path,
-    *,
-    schema: str | None,
-    policy: Path | None,
-    points: int,
-    timeout: float,
-    as_json: bool,
-) -> int:
-    """Rehearse and print; the result is the exit code."""
-    declared = read_policy(policy) if policy is not None else None
-    statements = read_script(migration)
-    named = parse_target(target)
-    found = rehearse(
-        named if schema is None else named.in_schema(schema),
-        parse_target(copy),
-        statements,
-        accepted=() if declared is None else declared.helpers,
-        role=None if declared is None else declared.runtime_role,
-        expect_empty=declared is not None and declared.expect_empty,
-        points=points,
-        timeout=timeout,
-    )
-    if as_json:
-        print(json.dumps(document(found), indent=1, ensure_ascii=True))
-        print(found.verdict, file=sys.stderr)
-    else:
-        for line in lines(found):
-            print(line)
-        print(found.verdict)
-    return found.verdict.exit_code
 
 
 def lines(found: Rehearsal) -> Iterator[str]:

@@ -1,0 +1,1 @@
+"""What each command of `busbar-audit` does: collects options, calls one function, shows what came."""
