@@ -1,6 +1,7 @@
 """A real browser, driven over its own protocol by a pipe: no port, no driver program, no library.
 
-`BUSBAR_AUDIT_BROWSER` names the program; ``auto`` takes the Chromium on PATH, ``required`` too and makes its absence an error. Without
+`BUSBAR_AUDIT_BROWSER` names the program; ``auto`` takes the Chromium on PATH, ``required`` fails without
+one. Without
 the variable these tests are skipped, and say so: they cost half a minute. CI sets it.
 """
 

@@ -157,11 +157,27 @@ def _recomputed(listed: Sequence[Mapping[str, Any]]) -> str:
     if not listed:
         return ""
     rows = [
-        [number(r["seq"]), digest(r["prev_hash"]), digest(r["hash"]), digest(r["recomputed"]), ", ".join(r["shows"])]
+        [number(r["seq"]), digest(r["prev_hash"]), digest(r["hash"]), digest(r["recomputed"]), _said(r["shows"])]
         for r in listed
     ]
     bad = ["ba-bad" if {"content", "link", "undecodable"} & set(r["shows"]) else "" for r in listed]
-    columns = ("seq", "prev_hash", "hash", "recomputed from its fields", "shows")
+    columns = ("seq", "prev_hash", "hash", "recomputed from its fields", "result")
     return table(
         "Digests of these records, recomputed", columns, rows, numeric=("seq",), classes=bad, kind="ba-records"
     )
+
+
+# In words; a record whose digest and link are right has none of them.
+_SAID = {
+    "content": "digest differs",
+    "undecodable": "cannot be decoded",
+    "link": "does not link to the record before",
+    "begins": "begins the chain",
+    "not shown": "digest right; the record before is not in this file",
+}
+
+
+def _said(shows: Sequence[str]) -> str:
+    if "content" in shows or "undecodable" in shows:
+        shows = [each for each in shows if each != "not shown"]
+    return "; ".join(_SAID[each] for each in shows) or "right"

@@ -21,7 +21,7 @@ from busbar_audit.errors import ReportError, UnknownCheck
 from busbar_audit.findings import COLUMNS, Finding, Outcome, exact
 from busbar_audit.reporting import panels
 from busbar_audit.reporting.beside import Beside, beside
-from busbar_audit.reporting.markup import Block, badge, moment, nothing, number, plain_table, table, text
+from busbar_audit.reporting.markup import Block, badge, digest, moment, nothing, number, plain_table, table, text
 from busbar_audit.reporting.panels import header
 from busbar_audit.text import printable
 
@@ -79,7 +79,7 @@ class Found:
         title = f"{self.code} {self.finding.subject} {place[:80]}: {near.about}"
         plain = [["this" if row["_of"] else "", *(_plain(row[name]) for name in columns)] for row in near.rows]
         return Block(
-            table(title, ("of it", *columns), rows, classes=classes, kind="ba-records"),
+            table(title, ("of it", *columns), rows, classes=classes),
             plain_table(("of it", *columns), plain),
         )
 
@@ -329,6 +329,8 @@ def _cell(name: str, value: object) -> str:
         return '<span class="ba-none">none</span>'
     if name == "ts" and isinstance(value, int):
         return moment(value)
+    if name.endswith(("hash", "digest")) and isinstance(value, str):
+        return digest(value)
     if isinstance(value, list):
         return text(", ".join(map(str, value)))
     return text(exact(value), 120)
