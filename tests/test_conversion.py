@@ -19,8 +19,11 @@ from support_maka import planted
 from busbar_audit.conversion import identity
 from busbar_audit.conversion.converter import convert
 from busbar_audit.conversion.ledger import Ledger
-from busbar_audit.rehearsal import conversion as rehearsing
-from busbar_audit.rehearsal.conversion import Rehearsed, rehearse_session, sessions
+from busbar_audit.rehearsal import resumption
+from busbar_audit.rehearsal.conversion import Rehearsed, rehearse_session
+from busbar_audit.rehearsal.foretold import against
+from busbar_audit.rehearsal.ledgerstate import sessions
+from busbar_audit.rehearsal.resumption import OWED, SAME
 from busbar_audit.store import open_store
 from busbar_audit.synth import write_busbar
 from busbar_audit.synth.maka import write_maka
@@ -263,9 +266,9 @@ def test_a_property_that_does_not_hold_is_named(tmp_path: Path, monkeypatch: pyt
         finally:
             monkeypatch.setattr(Ledger, "append", honest)
 
-    monkeypatch.setattr(rehearsing, "convert", patched)
+    monkeypatch.setattr(resumption, "convert", patched)
     found = rehearse_session(path, "s0", points=3)
-    assert {each.property for each in found.failures} >= {rehearsing.OWED, rehearsing.SAME}
+    assert {each.property for each in found.failures} >= {OWED, SAME}
     assert found.at_risk
 
 
@@ -356,7 +359,7 @@ def _upgraded(path: Path, session: str) -> Path:
 def test_a_conversion_that_went_as_predicted_and_each_way_in_which_it_did_not(tmp_path: Path) -> None:
     before = _file(tmp_path, _sessions(1, 4))
     after = _upgraded(before, "s0")
-    good = rehearsing.against(before, after, "s0")
+    good = against(before, after, "s0")
     assert good.holds
     assert (good.predicted, good.missing, good.unforeseen, good.differing) == (good.same, 0, 0, 0)
     assert good.predicted > 10
@@ -373,7 +376,7 @@ def test_a_conversion_that_went_as_predicted_and_each_way_in_which_it_did_not(tm
             con.backup(other)
             other.execute(statement, {"run": run})
             other.commit()
-        bad = rehearsing.against(before, damaged, "s0")
+        bad = against(before, damaged, "s0")
         assert not bad.holds
         assert ((bad.missing, bad.unforeseen, bad.differing), bad.first) == (counts, first)
 

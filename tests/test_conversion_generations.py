@@ -23,8 +23,11 @@ from busbar_audit.conversion.migration import migrate
 from busbar_audit.conversion.recovery import RECOVERED, recover
 from busbar_audit.conversion.schema import HEADERS
 from busbar_audit.errors import NotAStore, UsageError
-from busbar_audit.rehearsal import conversion as rehearsing
+from busbar_audit.rehearsal import resumption
 from busbar_audit.rehearsal.conversion import Rehearsed, rehearse_session
+from busbar_audit.rehearsal.foretold import against
+from busbar_audit.rehearsal.ledgerstate import sessions
+from busbar_audit.rehearsal.resumption import OWED, SAME
 from busbar_audit.rehearsal.risks import risks
 from busbar_audit.stores import maka_shapes
 
@@ -208,7 +211,7 @@ def test_real_stores_before_openings_are_rehearsed_as_their_upgrade_went(samples
 def test_an_upgrade_of_the_oldest_workspace_with_rows_went_as_foretold(samples: Path, tmp_path: Path) -> None:
     (before,) = unpacked(samples / "maka" / "old-v018.tar.xz", tmp_path, r"checkpointed/runtime\.sqlite$")
     (after,) = unpacked(samples / "maka" / "c4-on-real-stores.tar.xz", tmp_path, r"db/real-old-v018\.sqlite$")
-    told = [rehearsing.against(before, after, session) for session in rehearsing.sessions(before)]
+    told = [against(before, after, session) for session in sessions(before)]
     assert [(each.predicted, each.same, each.holds) for each in told] == [(16, 16, True), (0, 0, True)]
 
 
@@ -241,11 +244,11 @@ def test_recovery_of_an_open_run_in_between_changes_nothing_of_the_conversion(tm
 
 
 def test_recovery_that_seals_converted_runs_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rehearsing, "recover", lambda con, session, at: recover(con, session, at, spare=False))
+    monkeypatch.setattr(resumption, "recover", lambda con, session, at: recover(con, session, at, spare=False))
     found = rehearse_session(_file(tmp_path, minimal()), "s", points=100)
     assert {each.property for each in found.failures} >= {
-        f"after recovery: {rehearsing.SAME}",
-        f"after recovery: {rehearsing.OWED}",
+        f"after recovery: {SAME}",
+        f"after recovery: {OWED}",
     }
 
 

@@ -168,10 +168,12 @@ def _upgrade(target: str, command: str, timeout: float, shell: bool, kills: int,
 
 def _conversion(target: str, points: int, kills: int, session: str | None, after: str | None, as_json: bool) -> int:
     from busbar_audit.rehearsal import conversion as rehearsing
+    from busbar_audit.rehearsal import foretold as predicting
+    from busbar_audit.rehearsal.ledgerstate import sessions
 
     with console.progress() as say, ExitStack() as stack:
         path = stack.enter_context(open_store(target, family="maka", progress=say)).snapshot.path
-        there = rehearsing.sessions(path)
+        there = sessions(path)
         if session is not None and session not in there:
             raise UsageError(
                 f"Session {printable(session)} has nothing to convert.",
@@ -180,8 +182,8 @@ def _conversion(target: str, points: int, kills: int, session: str | None, after
         chosen = there if session is None else [session]
         if after is not None:
             later = stack.enter_context(open_store(after, family="maka", progress=say)).snapshot.path
-            foretold = [rehearsing.against(path, later, each) for each in chosen]
-            told, lines = rehearsing.document(foretold), list(rehearsing.told(foretold))
+            foretold = [predicting.against(path, later, each) for each in chosen]
+            told, lines = rehearsing.document(foretold), list(predicting.told(foretold))
         else:
             found = []
             for number, each in enumerate(chosen, 1):

@@ -164,7 +164,11 @@ def _turn(
     before: Callable[[Conversion, str], None],
 ) -> None:
     at = opened_at(header, turn.first, high)
-    events = derive(session, header, turn, at, conversation=header.get("externalOrigin") is not None)
+
+    def derived() -> list[Event]:
+        return derive(session, header, turn, at, conversation=header.get("externalOrigin") is not None)
+
+    events = derived() if ledger.memory is None else ledger.memory.events(header, turn, at, derived)
     for event in _missing(ledger, session, events, owned):
         before(done, "append")
         try:

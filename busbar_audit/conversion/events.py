@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from busbar_audit.conversion.payloads import Number
+from busbar_audit.transcript.event_shape import event_problems
 from busbar_audit.transcript.projection import is_terminal
 from busbar_audit.transcript.reader import canonical
 
@@ -31,6 +32,11 @@ class Event:
     def text(self) -> str:
         """The payload in canonical form."""
         return canonical(self.payload).decode("utf-8", "surrogatepass")
+
+    @cached_property
+    def readable(self) -> bool:
+        """Whether the ledger's reader takes it."""
+        return not event_problems(self.payload)
 
     @property
     def committed_at(self) -> Number:

@@ -14,9 +14,9 @@ from typing import Any
 
 from busbar_audit.conversion import refusal
 from busbar_audit.conversion.events import Event
+from busbar_audit.conversion.memory import Memory
 from busbar_audit.conversion.rows import MARKER, LegacyRow, decode_row, join_chunks
 from busbar_audit.transcript import js
-from busbar_audit.transcript.event_shape import event_problems
 from busbar_audit.transcript.ledger import OPENED, opening_of
 from busbar_audit.transcript.projection import is_terminal
 
@@ -54,11 +54,13 @@ class Ledger:
     Parameters
     ----------
     connection : of a private copy that nobody else writes to; it is set to one transaction a statement.
+    memory : of what was decoded of the same session before.
     """
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, memory: Memory | None = None) -> None:
         connection.isolation_level = None
         self._con = connection
+        self.memory = memory
         # What the last append told of its invocation and session, so that the next one need not ask: place, ending, numbers.
         self._last: tuple[tuple[str, str, str, str], bool, int, int] | None = None
 
@@ -110,7 +112,7 @@ class Ledger:
 
     def _row(self, session: str, sequence: int, text: str) -> LegacyRow:
         if "$maka" not in text or not _is_marker(text):
-            return decode_row(session, sequence, text)
+            return self._decoded(session, sequence, text, chunked=False)
         place = (session, sequence)
         told = self._con.execute(
             "SELECT record_bytes, sha256 FROM session_message_payloads WHERE session_id = ? AND sequence = ?", place
@@ -120,7 +122,12 @@ class Ledger:
             "ORDER BY chunk_index",
             place,
         ).fetchall()
-        return decode_row(session, sequence, join_chunks(session, sequence, told, parts), chunked=True)
+        return self._decoded(session, sequence, join_chunks(session, sequence, told, parts), chunked=True)
+
+    def _decoded(self, session: str, sequence: int, text: str, *, chunked: bool) -> LegacyRow:
+        if self.memory is None:
+            return decode_row(session, sequence, text, chunked=chunked)
+        return self.memory.row(sequence, text, lambda: decode_row(session, sequence, text, chunked=chunked))
 
     def owned(self, session: str, derived: Any) -> Owned:
         """What is somebody's, over all inline invocations.
@@ -154,7 +161,10 @@ class Ledger:
 
     def _ended(self, invocation: str) -> bool:
         rows = self._con.execute("SELECT payload_json FROM runtime_events WHERE invocation_id = ?", (invocation,))
-        return any(is_terminal(js.parse(text)) for (text,) in rows)
+        return any(self._ends(text) for (text,) in rows)
+
+    def _ends(self, text: str) -> bool:
+        return _terminal(text) if self.memory is None else self.memory.ends(text, _terminal)
 
     def stored(self, session: str, run: str) -> tuple[Counter[str], bool]:
         """How many events of a run were made from each row, and whether the run has its opening."""
@@ -184,7 +194,7 @@ class Ledger:
         ------
         Refusal : the ledger does not take it; nothing was written.
         """
-        if event_problems(event.payload):
+        if not event.readable:
             raise refusal.invalid_event(event.event_id)
         there = self._con.execute(
             "SELECT payload_json FROM runtime_events WHERE event_id = ?", (event.event_id,)
@@ -246,7 +256,7 @@ class Ledger:
             "SELECT payload_json FROM runtime_events WHERE session_id = ? AND run_id = ?",
             (event.session_id, event.run_id),
         )
-        return any(is_terminal(js.parse(text)) for (text,) in rows)
+        return any(self._ends(text) for (text,) in rows)
 
     def _tools(self, event: Event) -> None:
         content = event.payload.get("content") or {}
@@ -284,6 +294,10 @@ class Ledger:
             self._con.execute("ROLLBACK")
             raise
         self._con.execute("COMMIT")
+
+
+def _terminal(text: str) -> bool:
+    return is_terminal(js.parse(text))
 
 
 def _is_marker(text: str) -> bool:

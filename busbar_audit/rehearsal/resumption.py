@@ -1,0 +1,142 @@
+"""A conversion that was cut, resumed: what has to hold of it, and how the cut is made."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from busbar_audit.conversion.converter import RESEQUENCE, Conversion, convert
+from busbar_audit.conversion.ledger import Ledger
+from busbar_audit.conversion.memory import Memory
+from busbar_audit.conversion.recovery import recover
+from busbar_audit.rehearsal.ledgerstate import LedgerState, clone_of, content, ledger_state
+
+Point = int | str
+# How much later a resume is, in milliseconds.
+DAY = 86_400_000
+
+# What has to hold of a conversion that was cut and resumed.
+KEPT = "what was in the ledger is unchanged"
+OWED = "the resume appends what is missing and nothing else"
+SAME = "it ends as the uninterrupted run does"
+ROWS = "the old rows are untouched"
+GROWS = "every attempt that owes something makes progress"
+AFTER_RECOVERY = "after recovery: "
+
+
+@dataclass(frozen=True)
+class Uninterrupted:
+    """A session's conversion as it is if nothing happens, which every resume has to come to.
+
+    store : the session before it, in memory. whole : what the conversion did. begun, end : its ledger before and after.
+    memory : of its rows and events, where they are few enough to be held.
+    """
+
+    store: sqlite3.Connection
+    session: str
+    whole: Conversion
+    begun: LedgerState
+    end: LedgerState
+    memory: Memory | None
+
+    def cut(self, wanted: set[Point], judge: Callable[[Point, sqlite3.Connection], None]) -> int:
+        """Run the conversion once more, and judge a clone of the store at each point; how many there were."""
+        seen: set[Point] = set()
+
+        def cut(point: Point) -> None:
+            if point in wanted and point not in seen:
+                seen.add(point)
+                with closing(clone_of(run)) as clone:
+                    judge(point, clone)
+
+        with closing(clone_of(self.store)) as run:
+            ledger = Ledger(run, self.memory)
+            done = convert(
+                ledger, self.session, before=lambda done, what: cut(done.appends if what == "append" else what)
+            )
+            # Where a refusal ended it, or nothing comes after the last append, the store as it is now is that point.
+            cut(done.appends)
+        return len(seen)
+
+    def broken(self, clone: sqlite3.Connection) -> Iterator[str]:
+        """Properties that do not hold of a resume, with the recovery of open runs in between and without it.
+
+        Recovery passes converted runs by, so it is another case only where a native run is open.
+        """
+        with closing(clone_of(clone)) as other:
+            if recover(other, self.session, DAY):
+                yield from (f"{AFTER_RECOVERY}{what}" for what in self._resumed(other))
+        yield from self._resumed(clone)
+
+    def _resumed(self, clone: sqlite3.Connection) -> Iterator[str]:
+        """Properties that do not hold of a store in which a conversion was cut."""
+        there = ledger_state(clone, self.session)
+        second = convert(Ledger(clone, self.memory), self.session, now=DAY)
+        after = ledger_state(clone, self.session)
+        if any(content(after.events.get(name)) != content(event) for name, event in there.events.items()):
+            yield KEPT
+        present = len(there.converted()) - len(self.begun.converted())
+        if second.appends != self.whole.appends - present:
+            yield OWED
+        refused = [None if done.refusal is None else done.refusal.message for done in (self.whole, second)]
+        if not after.same(self.end) or refused[0] != refused[1]:
+            yield SAME
+        if after.rows != self.begun.rows:
+            yield ROWS
+        if self.whole.appends > present and not second.appends:
+            yield GROWS
+
+    def killed(self, point: int, inside: bool, folder: Path) -> Iterator[str]:
+        """The same with a file, and a child process that kills itself at the point.
+
+        Parameters
+        ----------
+        inside : in the middle of the transaction after so many appends, not before it.
+        """
+        path = folder / f"killed-{point}.sqlite"
+        try:
+            with closing(sqlite3.connect(path)) as file:
+                self.store.backup(file)
+                file.execute("PRAGMA journal_mode = WAL")
+            child = (sys.executable, "-m", __name__, str(path), self.session, str(point), str(inside))
+            ended = subprocess.run(child, capture_output=True, timeout=600, check=False)
+            if ended.returncode != -signal.SIGKILL and (point < self.whole.appends or self.whole.complete):
+                yield f"the child ended with {ended.returncode} instead"
+                return
+            with closing(sqlite3.connect(path, isolation_level=None)) as file:
+                if file.execute("PRAGMA integrity_check").fetchone() != ("ok",):
+                    yield "the file is damaged"
+                yield from self._resumed(file)
+        finally:
+            for name in (path, Path(f"{path}-wal"), Path(f"{path}-shm")):
+                name.unlink(missing_ok=True)
+
+
+def _die_at(path: str, session: str, point: int, inside: bool) -> None:
+    """What a child does: convert, and kill itself before the transaction after so many, or before that one's commit."""
+    commits = 0
+
+    def traced(statement: str) -> None:
+        nonlocal commits
+        if statement == "COMMIT" and inside and commits == point:
+            os.kill(os.getpid(), signal.SIGKILL)
+        commits += statement == "COMMIT"
+
+    def before(done: Conversion, what: str) -> None:
+        if what in ("append", RESEQUENCE) and not inside and done.appends == point:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    with closing(sqlite3.connect(path, isolation_level=None)) as con:
+        con.set_trace_callback(traced)
+        convert(Ledger(con), session, before=before)
+
+
+if __name__ == "__main__":
+    _die_at(sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4] == "True")
