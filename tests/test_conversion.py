@@ -8,6 +8,7 @@ import random
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,12 @@ from busbar_audit.conversion import identity
 from busbar_audit.conversion.converter import convert
 from busbar_audit.conversion.ledger import Ledger
 from busbar_audit.rehearsal import resumption
-from busbar_audit.rehearsal.conversion import Rehearsed, rehearse_session
+from busbar_audit.rehearsal import risks as knowing
+from busbar_audit.rehearsal.conversion import Rehearsed, _chosen, rehearse_session
 from busbar_audit.rehearsal.foretold import against
 from busbar_audit.rehearsal.ledgerstate import sessions
-from busbar_audit.rehearsal.resumption import OWED, SAME
+from busbar_audit.rehearsal.resumption import KEPT, OWED, SAME
+from busbar_audit.rehearsal.risks import PAGED_EVENTS
 from busbar_audit.store import open_store
 from busbar_audit.synth import write_busbar
 from busbar_audit.synth.maka import write_maka
@@ -233,12 +236,12 @@ def test_every_append_of_generated_sessions_may_be_the_last_one(tmp_path: Path) 
 
 
 def test_a_long_session_may_be_cut_anywhere(tmp_path: Path) -> None:
-    rows = [row for n in range(430) for row in _turn(random.Random(n), f"t{n}", n * 50)]
-    assert len(rows) > 1500
+    rows = [row for n in range(560) for row in _turn(random.Random(n), f"t{n}", n * 50)]
+    assert len(rows) >= 2000
     path = _file(tmp_path, iter([("long", rows)]))
-    found = rehearse_session(path, "long", points=200 if FULL else 8)
+    found = rehearse_session(path, "long", points=200)
     assert (found.refusal, found.failures) == (None, ())
-    assert found.points >= (200 if FULL else 8)
+    assert found.points >= 200
 
 
 def test_a_process_that_is_killed_is_resumed_to_the_same_end(tmp_path: Path) -> None:
@@ -248,28 +251,60 @@ def test_a_process_that_is_killed_is_resumed_to_the_same_end(tmp_path: Path) -> 
     assert [each.name for each in tmp_path.iterdir()] == ["runtime.sqlite"]
 
 
-def test_a_property_that_does_not_hold_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = _file(tmp_path, _sessions(1, 3))
+def _forgets(ledger: Ledger, event: Any, honest: Any) -> bool:
+    return False if event.event_id.endswith("-e1") and event.payload["ts"] > 50 else honest(ledger, event)
+
+
+def _tells_the_time(ledger: Ledger, event: Any, honest: Any) -> bool:
+    return honest(ledger, replace(event, payload={**event.payload, "ts": event.payload["ts"] + 1}))
+
+
+def _writes_over(ledger: Ledger, event: Any, honest: Any) -> bool:
+    sql = "UPDATE runtime_events SET committed_at = committed_at + 1 WHERE event_seq = 1"
+    ledger._con.execute(sql)
+    return honest(ledger, event)
+
+
+def _misplaces(ledger: Ledger, event: Any, honest: Any) -> bool:
+    done = honest(ledger, event)
+    sql = "UPDATE runtime_session_event_ordinals SET ordinal = ordinal + 7 WHERE event_id = ?"
+    ledger._con.execute(sql, (event.event_id,))
+    return done
+
+
+@pytest.mark.parametrize("points", [3, 1000], ids=["to the very end", "to the end of the turn"])
+@pytest.mark.parametrize(
+    ("how", "wanted"),
+    [
+        (_forgets, {OWED, SAME}),
+        (_tells_the_time, {SAME}),
+        (_writes_over, {KEPT}),
+        (_misplaces, {SAME}),
+    ],
+)
+def test_a_property_that_does_not_hold_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: Any, wanted: set[str], points: int
+) -> None:
+    path = _file(tmp_path, _sessions(1, 12))
     honest = Ledger.append
 
-    def forgets(self: Ledger, event: Any) -> bool:
-        return False if event.event_id.endswith("-e1") and event.payload["ts"] > 50 else honest(self, event)
-
-    calls: list[int] = []
-
     def patched(ledger: Ledger, session: str, **words: Any) -> Any:
-        calls.append(1)
         if "now" in words:  # of resumed attempts alone
-            monkeypatch.setattr(Ledger, "append", forgets)
+            monkeypatch.setattr(Ledger, "append", lambda self, event: how(self, event, honest))
         try:
             return convert(ledger, session, **words)
         finally:
             monkeypatch.setattr(Ledger, "append", honest)
 
     monkeypatch.setattr(resumption, "convert", patched)
-    found = rehearse_session(path, "s0", points=3)
-    assert {each.property for each in found.failures} >= {OWED, SAME}
+    found = rehearse_session(path, "s0", points=points)
+    assert (found.far < found.points) == (points > 20)
+    seen = {each.property for each in found.failures}
+    assert seen >= wanted
     assert found.at_risk
+    if points > 20:
+        near = {each.property for each in found.failures if each.point not in _chosen(found.appends, 20)}
+        assert near & wanted, "a resume that is stopped at the end of its turn sees it too"
 
 
 # --- what it is known to lose, told before ---
@@ -306,6 +341,28 @@ def test_a_turn_over_the_edge_of_a_page_is_cut_and_success_is_reported(tmp_path:
     assert "late-a" not in texts
     ending = [json.loads(e["payload_json"]) for e in events_of(con, "edge") if e["turn_id"] == "late"][-1]
     assert (ending["status"], ending["actions"]["stateDelta"]["failureClass"]) == ("failed", "missing_terminal_event")
+
+
+@pytest.mark.parametrize(("rows", "told"), [(PAGED_EVENTS, []), (PAGED_EVENTS + 1, ["giant"])])
+def test_a_turn_beyond_what_was_bounded_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int, told: list[str]
+) -> None:
+    if not FULL:
+        # The same with a bound that a test can afford; the whole suite has the real one.
+        rows += 300 - PAGED_EVENTS
+        monkeypatch.setattr(knowing, "PAGED_EVENTS", 300)
+    answers = [
+        {"type": "assistant", "id": f"a{n}", "turnId": "t", "ts": n, "text": "x", "modelId": "m"}
+        for n in range(1, rows - 1)
+    ]
+    turn = [
+        {"type": "user", "id": "u", "turnId": "t", "ts": 0, "text": "q"},
+        *answers,
+        {"type": "turn_state", "id": "s", "turnId": "t", "ts": rows, "status": "completed"},
+    ]
+    found = rehearse_session(_file(tmp_path, iter([("edge", turn)])), "edge", points=2)
+    assert (found.refusal, found.failures, found.appends) == (None, (), rows + 1)
+    assert [(risk.case, risk.rows) for risk in found.risks] == [(each, rows) for each in told]
 
 
 def test_a_second_prompt_over_the_edge_fails_once_and_then_loses_the_tail(tmp_path: Path) -> None:

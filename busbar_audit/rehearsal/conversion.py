@@ -26,6 +26,8 @@ from busbar_audit.transcript import js
 
 # Of more appends than this, points are sampled.
 EVERY = 120
+# Of more points than this, the others are resumed to the end of the turn they are in.
+_FAR = 20
 _SHOWN = 10
 # Of more text than this, in characters, nothing is held from one resume to the next.
 _HELD = 16 << 20
@@ -45,7 +47,8 @@ class Rehearsed:
 
     Attributes
     ----------
-    rows : its legacy rows. appends : events of the uninterrupted run. points : where it was cut. killed : of these, by SIGKILL.
+    rows : its legacy rows. appends : events of the uninterrupted run. points : where it was cut. far : of these, so many were
+    resumed to the very end, the others to the end of the turn. killed : by SIGKILL, and to the very end.
     refusal : what ends the conversion of this session, in the product's words; None where it ends well.
     retry : what a second attempt after a refusal does: ``refused again``, or ``succeeds, with … row(s) lost``.
     failures : properties that did not hold. risks : known cases in it, with their rows.
@@ -56,6 +59,7 @@ class Rehearsed:
     rows: int
     appends: int
     points: int = 0
+    far: int = 0
     killed: int = 0
     refusal: str | None = None
     retry: str | None = None
@@ -72,7 +76,7 @@ class Rehearsed:
         """For JSON."""
         return {
             "session": self.session_id, "rows": self.rows, "appends": self.appends, "points": self.points,
-            "killed": self.killed, "refusal": self.refusal, "retry": self.retry,
+            "to_the_end": self.far, "killed": self.killed, "refusal": self.refusal, "retry": self.retry,
             "failures": [{"point": each.point, "property": each.property} for each in self.failures],
             "risks": [asdict(each) for each in self.risks],
             "estimate": None if self.estimate is None else asdict(self.estimate),
@@ -109,14 +113,20 @@ def rehearse_session(
         if begun.rows != end.rows:
             failures.append(Failure("whole", ROWS))
         stages: list[Point] = [RESEQUENCE, MARK] if done.complete else []
-        cut = run.cut(
-            {*_chosen(done.appends, points), *stages},
-            lambda point, clone: failures.extend(
-                Failure(point, what)
-                for what in run.broken(clone)
-                if judged or what.removeprefix(AFTER_RECOVERY) not in (OWED, SAME)
-            ),
-        )
+        chosen = _chosen(done.appends, points)
+        # Few points are all resumed to the end; of many those that are further apart, and the first and the last.
+        far = set(chosen if len(chosen) <= _FAR or not run.turn_by_turn else _chosen(done.appends, _FAR))
+
+        ended: list[bool] = []
+
+        def judge(point: Point, clone: sqlite3.Connection) -> None:
+            near = isinstance(point, int) and point not in far
+            ended.append(not near)
+            for what in run.near(clone, int(point)) if near else run.broken(clone):
+                if judged or what.removeprefix(AFTER_RECOVERY) not in (OWED, SAME):
+                    failures.append(Failure(point, what))
+
+        cut = run.cut({*chosen, *far, *stages}, judge)
         killed = 0
         if kills and folder is not None:
             for number, point in enumerate(_chosen(done.appends, kills)):
@@ -125,9 +135,18 @@ def rehearse_session(
                 killed += 1
         refusal = None if done.refusal is None else done.refusal.message
         return Rehearsed(
-            session, rows, done.appends, cut + killed, killed, refusal, retry, tuple(failures), risks(store, session, done),
-            estimated,
-        )  # fmt: skip
+            session,
+            rows,
+            done.appends,
+            points=cut + killed,
+            far=sum(ended) + killed,
+            killed=killed,
+            refusal=refusal,
+            retry=retry,
+            failures=tuple(failures),
+            risks=risks(store, session, done),
+            estimate=estimated,
+        )
 
 
 def _chosen(appends: int, most: int) -> list[int]:
@@ -165,7 +184,8 @@ def lines(found: Sequence[Rehearsed]) -> Iterator[str]:
     """For a terminal."""
     for each in found:
         killed = f", {each.killed:,} by SIGKILL" if each.killed else ""
-        what = f"{each.rows:,} row(s), {each.appends:,} event(s), cut at {each.points:,} point(s){killed}"
+        far = f", from {each.far:,} resumed to the end of all" if each.far < each.points else ""
+        what = f"{each.rows:,} row(s), {each.appends:,} event(s), cut at {each.points:,} point(s){killed}{far}"
         yield f"{printable(each.session_id[:60])}: {what}"
         if each.estimate is not None and each.estimate.seconds >= 1:
             took = each.estimate

@@ -35,7 +35,7 @@ class LedgerState:
 
     def converted(self) -> dict[str, tuple[Any, ...]]:
         """Events without those of the recovery."""
-        return {name: event for name, event in self.events.items() if not name.endswith(RECOVERED)}
+        return {name: event for name, event in self.events.items() if converted(name)}
 
     def same(self, other: LedgerState) -> bool:
         """Whether two are the same; endings by the recovery are apart from that, and they move what comes after them."""
@@ -45,6 +45,11 @@ class LedgerState:
             return True
         ours = self.converted()
         return len(ours) < len(self.events) and _in_order(ours) == _in_order(other.events)
+
+
+def converted(name: str) -> bool:
+    """Whether an event is not one of the recovery, by its id."""
+    return not name.endswith(RECOVERED)
 
 
 def _in_order(events: Mapping[str, tuple[Any, ...]]) -> list[tuple[Any, ...]]:
@@ -103,6 +108,16 @@ def ledger_state(con: sqlite3.Connection, session: str) -> LedgerState:
             digest.update(repr(row).encode("utf-8", "surrogatepass"))
     found.rows = digest.hexdigest()
     return found
+
+
+def stored_events(con: sqlite3.Connection, session: str, after: int = 0) -> dict[str, tuple[Any, ...]]:
+    """A session's events by id, without their places in the session; in a store of this session alone, those after so many."""
+    rows = con.execute(
+        "SELECT event_id, invocation_id, run_id, turn_id, event_seq, event_kind, payload_json, committed_at "
+        "FROM runtime_events WHERE +session_id = ? AND rowid > ?",
+        (session, after),
+    )
+    return {row[0]: row[1:] for row in rows}
 
 
 def content(event: tuple[Any, ...] | None) -> tuple[Any, ...] | None:

@@ -8,15 +8,15 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from busbar_audit.conversion.converter import RESEQUENCE, Conversion, convert
+from busbar_audit.conversion.converter import RESEQUENCE, Conversion, Stopped, convert
 from busbar_audit.conversion.ledger import Ledger
 from busbar_audit.conversion.memory import Memory
 from busbar_audit.conversion.recovery import recover
-from busbar_audit.rehearsal.ledgerstate import LedgerState, clone_of, content, ledger_state
+from busbar_audit.rehearsal.ledgerstate import LedgerState, clone_of, content, converted, ledger_state, stored_events
 
 Point = int | str
 # How much later a resume is, in milliseconds.
@@ -75,14 +75,66 @@ class Uninterrupted:
                 yield from (f"{AFTER_RECOVERY}{what}" for what in self._resumed(other))
         yield from self._resumed(clone)
 
+    @property
+    def turn_by_turn(self) -> bool:
+        """Whether a turn, once converted, is never looked at again: then a resume is settled where its turn ends.
+
+        What is left of a turn over the edge of a page is another matter for the run that converted it than for one that
+        finds it converted.
+        """
+        whole = self.whole
+        return whole.complete and not whole.left_out and len(whole.emitted) == whole.appends
+
+    def near(self, clone: sqlite3.Connection, point: int) -> Iterator[str]:
+        """The same of a resume up to the end of the turn that was cut, where `turn_by_turn`; after recovery, to the very end.
+
+        There the ledger has to be the uninterrupted run's at that place: its rows as there, and nothing else written. With no
+        rows of one turn before and behind that place, what follows from equal ledgers is equal.
+        """
+        with closing(clone_of(clone)) as other:
+            if recover(other, self.session, DAY):
+                yield from (f"{AFTER_RECOVERY}{what}" for what in self._resumed(other))
+        emitted = self.whole.emitted
+        ends = point
+        while ends < len(emitted) and (ends == point or self._turn(emitted[ends]) == self._turn(emitted[ends - 1])):
+            ends += 1
+        changes = clone.total_changes
+        second = Conversion()
+
+        def stop(done: Conversion, what: str) -> None:
+            nonlocal second
+            second = done
+            if point + done.appends >= ends or what != "append":
+                raise Stopped
+
+        with suppress(Stopped):
+            second = convert(Ledger(clone, self.memory), self.session, now=DAY, before=stop)
+        if second.emitted != emitted[point:ends]:
+            yield OWED
+        if clone.total_changes - changes != 2 * len(second.emitted):
+            yield KEPT
+        first = len(self.begun.events) + point
+        places = clone.execute(
+            "SELECT event_id FROM runtime_session_event_ordinals WHERE session_id = ? AND ordinal > "
+            "(SELECT max(ordinal) - ? FROM runtime_session_event_ordinals WHERE session_id = ?) ORDER BY ordinal",
+            (self.session, ends - point, self.session),
+        ).fetchall()
+        stored = stored_events(clone, self.session, after=first)
+        wanted = {name: content(self.end.events[name]) for name in emitted[point:ends]}
+        if [name for (name,) in places] != emitted[point:ends] or stored != wanted:
+            yield SAME
+
+    def _turn(self, name: str) -> object:
+        return self.end.events[name][2]
+
     def _resumed(self, clone: sqlite3.Connection) -> Iterator[str]:
         """Properties that do not hold of a store in which a conversion was cut."""
-        there = ledger_state(clone, self.session)
+        there = stored_events(clone, self.session)
         second = convert(Ledger(clone, self.memory), self.session, now=DAY)
         after = ledger_state(clone, self.session)
-        if any(content(after.events.get(name)) != content(event) for name, event in there.events.items()):
+        if any(content(after.events.get(name)) != event for name, event in there.items()):
             yield KEPT
-        present = len(there.converted()) - len(self.begun.converted())
+        present = sum(map(converted, there)) - len(self.begun.converted())
         if second.appends != self.whole.appends - present:
             yield OWED
         refused = [None if done.refusal is None else done.refusal.message for done in (self.whole, second)]
