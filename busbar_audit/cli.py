@@ -491,12 +491,16 @@ def rehearse(
     upgrade: Annotated[
         bool,
         typer.Option(
-            "--upgrade", help="busbar on SQLite: run --command on a private copy, and hold it against before."
+            "--upgrade", help="busbar on SQLite: upgrade a private copy, by --command or as emulated, and compare."
         ),
     ] = False,
     command: Annotated[
         str | None,
         typer.Option(metavar="CMD", help="--upgrade: the upgrade; {copy} in it becomes the path of the copy."),
+    ] = None,
+    to: Annotated[
+        int | None,
+        typer.Option("--to", metavar="N", help="--upgrade: the generation to reach; needed for no --command."),
     ] = None,
     schema: SchemaOption = None,
     out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder for the outputs.")] = None,
@@ -517,12 +521,12 @@ def rehearse(
     if copy is not None or policy is not None:
         raise UsageError("rehearse --copy and --policy are for --migration FILE.", "--migration FILE.")
     if upgrade:
-        if command is None or restart_proof or conversion or out is not None:
+        if (command is None and to is None) or restart_proof or conversion or out is not None:
             raise UsageError(
-                "rehearse --upgrade needs --command CMD, and takes no other rehearsal and no --out.",
+                "rehearse --upgrade needs --command CMD or --to GENERATION, and takes no other rehearsal and no --out.",
                 "--json gives the result.",
             )
-        return _upgrade(target, command, timeout, shell, kills, as_json)
+        return _upgrade(target, command, to, timeout, shell, kills, as_json)
     if conversion:
         if restart_proof or out is not None:
             raise UsageError(
@@ -641,18 +645,21 @@ def _since(store: Store, report: Path, as_of: int, policy: Policy | None, as_jso
     return made.exit_code
 
 
-def _upgrade(target: str, command: str, timeout: float, shell: bool, kills: int, as_json: bool) -> int:
+def _upgrade(
+    target: str, command: str | None, to: int | None, timeout: float, shell: bool, kills: int, as_json: bool
+) -> int:
     from busbar_audit.rehearsal import upgrade as rehearsing
+    from busbar_audit.rehearsal.upgrade_result import lines
 
     with console.progress() as say, open_store(target, family="busbar", progress=say) as store:
         say("running the upgrade on a copy")
-        found = rehearsing.rehearse_upgrade(store, command, timeout=timeout, shell=shell, kills=kills)
+        found = rehearsing.rehearse_upgrade(store, command, to=to, timeout=timeout, shell=shell, kills=kills)
     told = found.as_dict()
     if as_json:
         print(json.dumps(told, indent=1, ensure_ascii=True))
         print(told["verdict"], file=sys.stderr)
     else:
-        for line in rehearsing.lines(found):
+        for line in lines(found):
             print(line)
         print(told["verdict"])
     return found.exit_code
