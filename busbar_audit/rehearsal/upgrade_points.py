@@ -55,13 +55,14 @@ def points(source: Path, folder: Path, to: int, many: int, seed: int) -> Iterato
 
 
 def _chosen(steps: list[str], many: int, chance: random.Random) -> list[int]:
-    """Every statement first, as far as there is room, then rows drawn at random."""
+    """The ends of the transaction always; of the other statements and of the copied rows about as many, drawn at random."""
+    ends = [n for n, name in enumerate(steps) if name in ("BEGIN", "COMMIT", "close")][:many]
     rows = [n for n, name in enumerate(steps) if name.startswith("row ")]
-    others = [n for n in range(len(steps)) if n not in set(rows)]
-    # Half for the rows where there are any: the copy is most of the work.
-    keep = len(others) if len(others) <= many - many // 2 or not rows else many - many // 2
-    chosen = others if keep >= len(others) else chance.sample(others, keep)
-    return sorted([*chosen, *chance.sample(rows, min(len(rows), max(0, many - len(chosen))))][:many])
+    others = [n for n in range(len(steps)) if n not in {*rows, *ends}]
+    left = many - len(ends)
+    of_rows = min(len(rows), max(left // 2, left - len(others)))
+    drawn = [*chance.sample(rows, of_rows), *chance.sample(others, min(len(others), left - of_rows))]
+    return sorted([*ends, *drawn])
 
 
 def _dies_at(number: int) -> Callable[[str], None]:
