@@ -484,19 +484,21 @@ def rehearse(
     copy: Annotated[
         str | None,
         typer.Option(
-            metavar="TARGET", help="--migration: a restored database that nobody uses. It is changed for good."
+            metavar="TARGET", help="--migration, --upgrade: a restored database that nobody uses, changed for good."
         ),
     ] = None,
     policy: PolicyOption = None,
     upgrade: Annotated[
         bool,
         typer.Option(
-            "--upgrade", help="busbar on SQLite: upgrade a private copy, by --command or as emulated, and compare."
+            "--upgrade", help="busbar: upgrade a copy, by --command or as we emulate it, and compare it with before."
         ),
     ] = False,
     command: Annotated[
         str | None,
-        typer.Option(metavar="CMD", help="--upgrade: the upgrade; {copy} in it becomes the path of the copy."),
+        typer.Option(
+            metavar="CMD", help="--upgrade: the upgrade; {copy} becomes the path of the copy, {dsn} its words of libpq."
+        ),
     ] = None,
     to: Annotated[
         int | None,
@@ -518,15 +520,17 @@ def rehearse(
         return migration_command.run(
             target, copy, migration, schema=schema, policy=policy, points=points, timeout=timeout, as_json=as_json
         )
-    if copy is not None or policy is not None:
-        raise UsageError("rehearse --copy and --policy are for --migration FILE.", "--migration FILE.")
+    if policy is not None or (copy is not None and not upgrade):
+        raise UsageError(
+            "rehearse --policy is for --migration FILE, --copy for it and for --upgrade.", "--migration FILE."
+        )
     if upgrade:
         if (command is None and to is None) or restart_proof or conversion or out is not None:
             raise UsageError(
                 "rehearse --upgrade needs --command CMD or --to GENERATION, and takes no other rehearsal and no --out.",
                 "--json gives the result.",
             )
-        return _upgrade(target, command, to, timeout, shell, kills, as_json)
+        return _upgrade(target, command, to, copy, schema, timeout, shell, kills, as_json)
     if conversion:
         if restart_proof or out is not None:
             raise UsageError(
@@ -646,14 +650,44 @@ def _since(store: Store, report: Path, as_of: int, policy: Policy | None, as_jso
 
 
 def _upgrade(
-    target: str, command: str | None, to: int | None, timeout: float, shell: bool, kills: int, as_json: bool
+    target: str,
+    command: str | None,
+    to: int | None,
+    copy: str | None,
+    schema: str | None,
+    timeout: float,
+    shell: bool,
+    kills: int,
+    as_json: bool,
 ) -> int:
     from busbar_audit.rehearsal import upgrade as rehearsing
+    from busbar_audit.rehearsal.upgrade_pg import rehearse_upgrade_pg
     from busbar_audit.rehearsal.upgrade_result import lines
 
-    with console.progress() as say, open_store(target, family="busbar", progress=say) as store:
-        say("running the upgrade on a copy")
-        found = rehearsing.rehearse_upgrade(store, command, to=to, timeout=timeout, shell=shell, kills=kills)
+    named = parse_target(target)
+    with console.progress() as say:
+        if named.conninfo is not None:
+            if copy is None:
+                raise UsageError(
+                    "An upgrade of a PostgreSQL store needs --copy.",
+                    "A database restored from it; it is changed for good.",
+                )
+            say("running the upgrade on the copy")
+            found = rehearse_upgrade_pg(
+                named if schema is None else named.in_schema(schema),
+                parse_target(copy),
+                command,
+                to=to,
+                timeout=timeout,
+                shell=shell,
+                kills=kills,
+            )
+        elif copy is not None:
+            raise UsageError("A SQLite store is copied by itself.", "No --copy.")
+        else:
+            with open_store(named, family="busbar", progress=say) as store:
+                say("running the upgrade on a copy")
+                found = rehearsing.rehearse_upgrade(store, command, to=to, timeout=timeout, shell=shell, kills=kills)
     told = found.as_dict()
     if as_json:
         print(json.dumps(told, indent=1, ensure_ascii=True))

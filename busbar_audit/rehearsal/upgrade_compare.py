@@ -16,6 +16,7 @@ from busbar_audit.rehearsal.upgrade_rows import compare_rows
 from busbar_audit.result import Result
 from busbar_audit.store import Store, open_store
 from busbar_audit.stores import busbar_shapes, shapes
+from busbar_audit.target import Target
 from busbar_audit.text import printable
 
 _SHOWN = 8
@@ -90,12 +91,12 @@ def _shape(found: Upgrade, before: shapes.Shape, after: shapes.Shape, version: i
             )
 
 
-def compare_chains(found: Upgrade, copy: Path, before: Result) -> None:
+def compare_chains(found: Upgrade, copy: Path | Target, before: Result) -> None:
     """No chain is worse for the upgrade, and each ends where it did (R15).
 
     Parameters
     ----------
-    copy : the upgraded file, of which `found` has the generation. before : audit of the chains of the store before.
+    copy : what was upgraded, of which `found` has the generation. before : audit of the chains of the store before.
     """
     names = {"task_events": "task_event"} if (found.after or 0) >= 10 else {}
     try:
