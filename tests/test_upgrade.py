@@ -91,6 +91,16 @@ def test_a_right_upgrade_is_clean_and_the_store_untouched(store: Store, pair: tu
     assert sorted(path.name for path in pair[0].parent.iterdir()) == ["after.db", "before.db"]
 
 
+STATEMENTS = {
+    "loses a row": (
+        # Once: the second run finds one less.
+        "DELETE FROM plane_records WHERE kind = 'task' AND (SELECT count(*) FROM plane_records WHERE kind = 'task') = 6 "
+        "AND identity = (SELECT min(identity) FROM plane_records WHERE kind = 'task' AND disposition = 'active')",
+    ),
+    "changes a body": ("UPDATE plane_records SET body = x'7b7d' WHERE kind = 'demotion'",),
+}
+
+
 @pytest.mark.parametrize(
     ("kind", "codes", "words"),
     [
@@ -100,13 +110,15 @@ def test_a_right_upgrade_is_clean_and_the_store_untouched(store: Store, pair: tu
         ("never commits", {("R2", "user_version")}, "it was not committed"),
         ("stamps down", {("R2", "user_version")}, "was stamped down"),
         ("leaves a file", {("command", "store.db.bak")}, "was left beside the store"),
+        ("loses a row", {("R8", "tasks"), ("R8", "tasks that become records")}, "lost: "),
+        ("changes a body", {("R9", "mcp_demotions")}, "differs: sandbox"),
         ("again", {("R3", "store_revision"), ("R13", "a second run")}, "changed store_revision"),
     ],
 )
 def test_each_wrong_command_is_named(
     kind: str, codes: set[tuple[str, str]], words: str, store: Store, pair: tuple[Path, Path]
 ) -> None:
-    found = _rehearsed(store, pair, kind, timeout=1 if kind == "hangs" else 30)
+    found = _rehearsed(store, pair, kind, *STATEMENTS.get(kind, ()), timeout=1 if kind == "hangs" else 30)
     typed = {("R11", name) for name in ("mcp_demotions", "spent_ask_states", "task_events", "tasks")}
     # A store that was not upgraded has its typed tables still: that is no more than R2 said.
     assert _codes(found) - typed == codes, found.broken

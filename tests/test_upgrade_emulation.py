@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import shutil
 import sqlite3
+import tempfile
 from collections.abc import Iterator
 from contextlib import closing
 from functools import cached_property
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from support_cli import called, last
 
 from busbar_audit.auditing import audit
@@ -21,6 +25,7 @@ from busbar_audit.rehearsal.upgrade_copy import digests
 from busbar_audit.rehearsal.upgrade_emulation import Refused, upgrade
 from busbar_audit.rehearsal.upgrade_foretold import foretell, held_against
 from busbar_audit.rehearsal.upgrade_result import Upgrade
+from busbar_audit.rehearsal.upgrade_rows import compare_rows
 from busbar_audit.result import Result
 from busbar_audit.store import Store, open_store
 from busbar_audit.stores.busbar_shapes import create
@@ -411,3 +416,75 @@ def test_fifty_kills_are_rolled_back_and_run_again(befores: dict[int, Path]) -> 
     assert sum(moment.endswith("ms") for moment in moments) == 15
     assert any("BEGIN" in moment for moment in moments)
     assert any("COMMIT" in moment for moment in moments)
+
+
+@pytest.mark.parametrize("to", [10, 12])
+def test_another_emulation_leaves_the_same_rows(to: int, samples: Path, tmp_path: Path) -> None:
+    """Of the project's own fixture rows, by a program that shares nothing with ours."""
+
+    def unpacked(name: str) -> Path:
+        path = tmp_path / name
+        path.write_bytes(gzip.decompress((samples / "busbar" / f"{name}.gz").read_bytes()))
+        return path
+
+    ours, theirs = unpacked("v9_fixture.db"), unpacked(f"v{to}_from_v9_fixture.db")
+    upgrade(ours, to)
+    assert _rows(ours) == _rows(theirs)
+    assert sum(map(len, _rows(ours).values())) >= 20
+
+
+def _rows(path: Path) -> dict[str, list[str]]:
+    """Every row by its columns' names: the order of columns is no matter of the rows."""
+    told = {}
+    with closing(sqlite3.connect(path)) as con:
+        for (name,) in con.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+        ).fetchall():
+            rows = con.execute(f"SELECT * FROM {name}")
+            names = [column[0] for column in rows.description]
+            told[name] = sorted(repr(sorted(zip(names, row, strict=True), key=str)) for row in rows)
+    return told
+
+
+texts = st.text(alphabet=st.characters(codec="utf-8", exclude_characters="\0"), max_size=12)
+numbers = st.integers(-(2**63), 2**63 - 1)
+rows_of_tasks = st.lists(
+    st.tuples(
+        texts,
+        texts,
+        texts,
+        texts,
+        st.sampled_from(["working", "failed", "canceled", "x"]),
+        texts,
+        numbers,
+        texts,
+        numbers,
+        numbers,
+    ),
+    max_size=10,
+    unique_by=lambda row: row[0],
+)
+rows_of_events = st.lists(st.tuples(texts, numbers, numbers, *[texts] * 8), max_size=10, unique_by=lambda row: row[:2])
+
+
+@given(tasks=rows_of_tasks, events=rows_of_events, nonce=texts, expires=numbers)
+@settings(max_examples=8, deadline=None)
+def test_any_text_becomes_the_record_that_is_foretold(
+    tasks: list[tuple[object, ...]], events: list[tuple[object, ...]], nonce: str, expires: int
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path, copy = Path(folder) / "a.db", Path(folder) / "b.db"
+        with closing(sqlite3.connect(path)) as con:
+            create(con, 9)
+            con.executemany(f"INSERT INTO tasks VALUES ({', '.join('?' * 10)})", tasks)
+            con.executemany(f"INSERT INTO task_events VALUES ({', '.join('?' * 11)})", events)
+            con.execute("INSERT INTO spent_ask_states VALUES (?, ?)", (nonce, expires))
+            con.commit()
+        shutil.copyfile(path, copy)
+        upgrade(copy, 10)
+        told, found = foretell(path, 9, 10), Upgrade(9)
+        compare_rows(found, path, copy, 10)
+        assert all(line.done == line.predicted for line in held_against(told, path, copy))
+        assert bool(found.broken) == any(warning.startswith("R14") for warning in told.warnings)
+        assert {b.rule for b in found.broken} <= {"R14"}
+        assert found.unsure == []
