@@ -1,13 +1,13 @@
-"""`rehearse --upgrade`: a right upgrade is clean, and each wrong one is caught by the invariant that should."""
+"""`rehearse --upgrade --command`: a right upgrade is clean, and each wrong one is caught by the invariant that should."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import shlex
-import shutil
 import sqlite3
 import sys
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -15,52 +15,22 @@ import pytest
 from support_cli import called, last
 
 from busbar_audit.errors import UsageError
-from busbar_audit.rehearsal.upgrade import Upgrade, rehearse_upgrade
-from busbar_audit.store import open_store
+from busbar_audit.rehearsal.upgrade import rehearse_upgrade
+from busbar_audit.rehearsal.upgrade_result import Upgrade, lines
+from busbar_audit.store import Store, open_store
 from busbar_audit.synth import write_busbar
 from busbar_audit.synth.maka import write_maka
 
-# What an upgrade does, by its name: given the copy and a store as the upgrade should leave it.
-UPGRADER = """
-import pathlib, shutil, sqlite3, sys, time
-kind, copy, after = sys.argv[1:4]
-done = sqlite3.connect(copy).execute("PRAGMA user_version").fetchone()[0] >= 10
-if kind == "hangs":
-    time.sleep(60)
-if kind == "full":
-    pathlib.Path(copy + ".new").write_bytes(b"x" * 10_000_000)
-if kind == "fails":
-    sys.exit(7)
-if kind == "never commits":
-    con = sqlite3.connect(copy, isolation_level=None)
-    con.execute("BEGIN IMMEDIATE")
-    con.execute("PRAGMA user_version = 10")
-    con.execute("DROP TABLE tasks")
-    sys.stdout.flush()
-    import os
-    os._exit(0)
-if kind == "stamps down":
-    sqlite3.connect(copy).execute("PRAGMA user_version = 6")
-    sys.exit()
-if not done:
-    part = copy + ".part"
-    shutil.copy(after, part)
-    pathlib.Path(part).replace(copy)
-con = sqlite3.connect(copy, isolation_level=None)
-for name, in con.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall() if len(sys.argv) > 4 else []:
-    con.execute(f"DROP TRIGGER {name}")
-for statement in sys.argv[4:]:
-    con.execute(statement)
-"""
+SCRIPT = Path(__file__).with_name("upgraders.py")
 
 
 @pytest.fixture(scope="module")
-def pair(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path]:
-    """A v9 store, what a right upgrade to v10 leaves of it, and the upgrader."""
+def pair(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A v9 store, and what a right upgrade to v10 leaves of it, as the writer of synthetic stores has it."""
     folder = tmp_path_factory.mktemp("upgrade")
-    before, after, script = folder / "before.db", folder / "after.db", folder / "upgrader.py"
-    write_busbar(before, generation=9, seed=3, calls=120)
-    write_busbar(after, generation=10, seed=3, calls=120, bodies="migrated")
+    before, after = folder / "before.db", folder / "after.db"
+    write_busbar(before, generation=9, seed=3, calls=60, tasks=6, days=3)
+    write_busbar(after, generation=10, seed=3, calls=60, tasks=6, days=3, bodies="migrated")
     with closing(sqlite3.connect(before, isolation_level=None)) as con:
         # Both as they are at the moment of the upgrade: no call that came later, and no record of later traffic.
         con.execute("ATTACH ? AS after", (str(after),))
@@ -73,122 +43,145 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path]:
             "OR kind = 'demotion' AND identity IN (SELECT server FROM mcp_demotions) OR kind = 'task_event' "
             "AND EXISTS (SELECT 1 FROM task_events AS e WHERE e.task_id = identity AND e.seq = plane_records.seq))"
         )
-    script.write_text(UPGRADER)
-    return before, after, script
+    return before, after
+
+
+@pytest.fixture(scope="module")
+def store(pair: tuple[Path, Path]) -> Iterator[Store]:
+    with open_store(pair[0]) as opened:
+        yield opened
+
+
+def _words(pair: tuple[Path, Path], kind: str, *statements: str) -> str:
+    words = [sys.executable, "-S", str(SCRIPT), kind, "{copy}", str(pair[1]), *statements]
+    return shlex.join(words).replace("'{copy}'", "{copy}")
 
 
 def _rehearsed(
-    pair: tuple[Path, Path, Path], kind: str, *statements: str, timeout: float = 30, kills: int = 0
+    store: Store,
+    pair: tuple[Path, Path],
+    kind: str,
+    *statements: str,
+    timeout: float = 30,
+    kills: int = 0,
+    to: int = 10,
 ) -> Upgrade:
-    before, after, script = pair
-    words = shlex.join([sys.executable, str(script), kind, "{copy}", str(after), *statements]).replace(
-        "'{copy}'", "{copy}"
-    )
-    with open_store(before) as store:
-        return rehearse_upgrade(store, words, timeout=timeout, kills=kills)
+    return rehearse_upgrade(store, _words(pair, kind, *statements), to=to, timeout=timeout, kills=kills)
 
 
-def test_a_right_upgrade_is_clean_and_the_store_untouched(pair: tuple[Path, Path, Path]) -> None:
+def _codes(found: Upgrade) -> set[tuple[str, str]]:
+    return {(each.rule, each.subject) for each in found.broken}
+
+
+def test_a_right_upgrade_is_clean_and_the_store_untouched(store: Store, pair: tuple[Path, Path]) -> None:
     digest = hashlib.sha256(pair[0].read_bytes()).hexdigest()
-    found = _rehearsed(pair, "right", kills=2)
-    assert (found.broken, found.warnings, found.exit_code) == ([], [], 0)
-    assert (found.before, found.after, found.kills, len(found.ran)) == (9, 10, 2, 2)
+    found = _rehearsed(store, pair, "slow", kills=2)
+    assert (found.broken, found.warnings, found.unsure, found.exit_code) == ([], [], [], 0)
+    assert (found.before, found.after, found.upgrader) == (9, 10, "the operator's command")
+    assert (len(found.ran), len(found.kills)) == (2, 2)
+    assert {each.end for each in found.kills} == {"same"}
+    assert {each.found for each in found.kills} <= {"rolled back", "done"}
     assert found.measures is not None
-    assert found.measures.wall > 0
+    assert found.measures.wall > 0.3
     assert min(found.compared[name] for name in ("tasks", "task_events", "keys", "audit_log", "mcp_calls")) > 0
     assert "usage_window_units (new, empty)" in found.not_compared
+    assert [(f.what, f.predicted) for f in found.foretold if f.predicted != f.done] == []
+    assert {"R5", "R7", "R8", "R9", "R10"} == {f.rule for f in found.foretold if f.predicted}
     assert hashlib.sha256(pair[0].read_bytes()).hexdigest() == digest
-    assert sorted(path.name for path in pair[0].parent.iterdir()) == ["after.db", "before.db", "upgrader.py"]
+    assert sorted(path.name for path in pair[0].parent.iterdir()) == ["after.db", "before.db"]
+
+
+STATEMENTS = {
+    "loses a row": (
+        # Once: the second run finds one less.
+        "DELETE FROM plane_records WHERE kind = 'task' AND (SELECT count(*) FROM plane_records WHERE kind = 'task') = 6 "
+        "AND identity = (SELECT min(identity) FROM plane_records WHERE kind = 'task' AND disposition = 'active')",
+    ),
+    "changes a body": ("UPDATE plane_records SET body = x'7b7d' WHERE kind = 'demotion'",),
+}
 
 
 @pytest.mark.parametrize(
-    ("statement", "rules"),
+    ("kind", "codes", "words"),
     [
-        ("DELETE FROM plane_records WHERE kind = 'task' "
-         "AND identity = (SELECT min(p.identity) FROM plane_records AS p WHERE p.kind = 'task')", {"R8"}),
-        ("DELETE FROM plane_records WHERE kind = 'task_event' AND seq = (SELECT max(seq) FROM plane_records)",
-         {"R7", "R15"}),
-        ("UPDATE plane_records SET body = CAST(replace(CAST(body AS TEXT), '\"kind\":\"task.', '\"kind\":\"tusk.') AS BLOB) "
-         "WHERE kind = 'task_event' AND seq = 1", {"R7", "R15"}),
-        ("UPDATE plane_records SET disposition = 'active' WHERE kind = 'task'", {"R8"}),
-        ("DELETE FROM plane_records WHERE kind = 'demotion'", {"R9"}),
-        ("DELETE FROM plane_tokens", {"R9"}),
-        ("INSERT INTO plane_records SELECT kind, identity || 'x', seq, id, parent, ts, disposition, body FROM plane_records "
-         "WHERE kind = 'demotion' LIMIT 1", {"R7"}),
-        ("UPDATE mcp_calls SET ts = ts + 1 WHERE seq = 1", {"R10", "R15"}),
-        ("DELETE FROM audit_log WHERE seq = (SELECT max(seq) FROM audit_log)", {"R3", "R15"}),
-        ("UPDATE keys SET name = 'x' WHERE rowid = 1", {"R3"}),
-        ("DELETE FROM credentials", {"R3"}),
-        ("UPDATE usage_windows SET requests = requests + 1 WHERE model = ''", {"R4"}),
-        ("DELETE FROM usage_metering WHERE key_id = 'vk_alice'", {"R5"}),
-        ("UPDATE usage_metering SET priced_from_ms = 5", {"R5"}),
-        ("CREATE TABLE tasks (task_id TEXT)", {"R11"}),
-        ("DROP TABLE denylist", {"R3"}),
-        ("INSERT INTO usage_window_units SELECT 1, 'b', 'm', 'u', 1", {"R6"}),
-        ("DROP INDEX audit_resource_seq_idx", {"R12"}),
-    ],
-)  # fmt: skip
-def test_each_wrong_upgrade_breaks_its_invariant(
-    statement: str, rules: set[str], pair: tuple[Path, Path, Path], request: pytest.FixtureRequest
-) -> None:
-    found = _rehearsed(pair, "right", statement)
-    # Triggers are dropped so that a wrong statement can be run at all: that is R12 and not what is looked for.
-    seen = {broken.rule for broken in found.broken if not (broken.rule == "R12" and "trigger" in broken.what)}
-    assert rules <= seen | {"R12"}, (seen, found.broken)
-    assert seen <= rules | {"R12", "R13"}, (
-        seen - rules,
-        [each for each in found.broken if each.rule not in ("R12", "R13")],
-    )
-
-
-@pytest.mark.parametrize(
-    ("kind", "rule", "words"),
-    [
-        ("hangs", "command", "stopped at its timeout"),
-        ("fails", "command", "exit code 7"),
-        ("never commits", "R2", "it was not committed"),
-        ("stamps down", "R2", "was stamped down"),
-        ("full", "command", "was left beside the store"),
+        ("hangs", {("command", "the upgrade"), ("R2", "user_version")}, "stopped at its timeout"),
+        ("fails", {("command", "the upgrade"), ("R2", "user_version")}, "exit code 7"),
+        ("full", {("command", "the upgrade"), ("R2", "user_version")}, "exit code 1"),
+        ("never commits", {("R2", "user_version")}, "it was not committed"),
+        ("stamps down", {("R2", "user_version")}, "was stamped down"),
+        ("leaves a file", {("command", "store.db.bak")}, "was left beside the store"),
+        ("loses a row", {("R8", "tasks"), ("R8", "tasks that become records")}, "lost: "),
+        ("changes a body", {("R9", "mcp_demotions")}, "differs: sandbox"),
+        ("again", {("R3", "store_revision"), ("R13", "a second run")}, "changed store_revision"),
     ],
 )
-def test_a_command_that_does_not_upgrade_is_named(
-    kind: str, rule: str, words: str, pair: tuple[Path, Path, Path]
+def test_each_wrong_command_is_named(
+    kind: str, codes: set[tuple[str, str]], words: str, store: Store, pair: tuple[Path, Path]
 ) -> None:
-    found = _rehearsed(pair, kind, timeout=2 if kind == "hangs" else 30)
+    found = _rehearsed(store, pair, kind, *STATEMENTS.get(kind, ()), timeout=1 if kind == "hangs" else 30)
+    typed = {("R11", name) for name in ("mcp_demotions", "spent_ask_states", "task_events", "tasks")}
+    # A store that was not upgraded has its typed tables still: that is no more than R2 said.
+    assert _codes(found) - typed == codes, found.broken
     assert found.exit_code == 1
-    assert any(each.rule == rule and words in each.what for each in found.broken), found.broken
+    assert any(words in each.what for each in found.broken), found.broken
+    if kind == "full":
+        assert "full" in found.ran[0].output or "I/O" in found.ran[0].output
+
+
+def test_a_process_that_stays_is_named_and_stopped(store: Store, pair: tuple[Path, Path]) -> None:
+    found = _rehearsed(store, pair, "stays")
+    assert (found.broken, found.exit_code, found.verdict) == ([], 3, "inconclusive")
+    assert found.unsure == ["the command left 1 process(es) running, which were killed: sleep"]
+    assert found.ran[0].left == found.ran[1].left == ("sleep",)
+
+
+def test_an_upgrade_that_only_a_kill_breaks(store: Store, pair: tuple[Path, Path]) -> None:
+    assert _rehearsed(store, pair, "torn").broken == []
+    found = _rehearsed(store, pair, "torn", kills=2)
+    assert {each.rule for each in found.broken} == {"kill"}
+    assert "part way" in {each.found for each in found.kills}
+    assert any("found part way; the next run: ends otherwise in" in each.what for each in found.broken)
+
+
+def test_kills_that_hit_nothing_are_not_counted(
+    store: Store, pair: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("busbar_audit.rehearsal.commands.killed", lambda *_, **__: False)
+    found = _rehearsed(store, pair, "right", kills=2)
+    assert (found.broken, found.kills, found.missed, found.exit_code) == ([], [], 6, 3)
+    assert found.unsure == ["2 kill(s) were asked for and 0 hit: 6 came after the command had ended"]
+    assert any("6 came too late" in line for line in lines(found))
+
+
+def test_the_generation_named_has_to_be_reached(store: Store, pair: tuple[Path, Path]) -> None:
+    found = _rehearsed(store, pair, "fails", to=11)
+    assert ("R2", "user_version") in _codes(found)
+    with pytest.raises(UsageError, match="A generation above its own"):
+        _rehearsed(store, pair, "right", to=9)
 
 
 def test_a_store_without_evidence_is_never_clean(tmp_path: Path) -> None:
     write_busbar(tmp_path / "empty.db", generation=9, odd=("empty",))
     with open_store(tmp_path / "empty.db") as store:
-        found = rehearse_upgrade(store, "true {copy}")
-        assert any("no chained record" in each for each in found.unsure)
-        found.broken.clear()
-        found.warnings.clear()
-        assert found.exit_code == 3
-        assert found.as_dict()["verdict"] == "inconclusive"
+        found = rehearse_upgrade(store, to=10)
+    assert (found.broken, found.warnings, found.exit_code) == ([], [], 3)
+    assert found.unsure == ["the store before has no chained record: there was nothing to hold the upgrade against"]
+    assert found.as_dict()["verdict"] == "inconclusive"
 
 
-def test_an_upgrade_of_something_else_is_refused(pair: tuple[Path, Path, Path], tmp_path: Path) -> None:
-    with open_store(pair[0]) as store, pytest.raises(UsageError, match="names no copy"):
+def test_an_upgrade_of_something_else_is_refused(store: Store, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="names no copy"):
         rehearse_upgrade(store, "true")
     write_maka(tmp_path / "runtime.sqlite", sessions=1)
     with (
-        open_store(tmp_path / "runtime.sqlite") as store,
+        open_store(tmp_path / "runtime.sqlite") as other,
         pytest.raises(UsageError, match="SQLite store of a known generation"),
     ):
-        rehearse_upgrade(store, "true {copy}")
+        rehearse_upgrade(other, "true {copy}")
 
 
-def test_the_command_tells_what_was_held_against_what(pair: tuple[Path, Path, Path]) -> None:
-    before, after, script = pair
-    words = f"{shlex.quote(sys.executable)} {shlex.quote(str(script))} right {{copy}} {shlex.quote(str(after))}"
-    done = called("rehearse", before, "--upgrade", "--command", words, "--json")
+def test_the_command_tells_what_was_held_against_what(pair: tuple[Path, Path]) -> None:
+    done = called("rehearse", pair[0], "--upgrade", "--command", _words(pair, "right"), "--json")
     told = json.loads(done.stdout)
     assert (done.returncode, told["verdict"], last(done.stderr)) == (0, "clean", "clean")
-    done = called("rehearse", before, "--upgrade", "--command", "true {copy}")
-    assert (done.returncode, last(done.stdout)) == (1, "findings")
-    assert "nothing was upgraded" in done.stdout
-    assert called("rehearse", before, "--upgrade").returncode == 2
-    shutil.rmtree(before.parent / "none", ignore_errors=True)
+    assert called("rehearse", pair[0], "--upgrade").returncode == 2

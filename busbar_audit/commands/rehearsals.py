@@ -55,19 +55,25 @@ def rehearse(
     copy: Annotated[
         str | None,
         typer.Option(
-            metavar="TARGET", help="--migration: a restored database that nobody uses. It is changed for good."
+            metavar="TARGET", help="--migration, --upgrade: a restored database that nobody uses, changed for good."
         ),
     ] = None,
     policy: PolicyOption = None,
     upgrade: Annotated[
         bool,
         typer.Option(
-            "--upgrade", help="busbar on SQLite: run --command on a private copy, and hold it against before."
+            "--upgrade", help="busbar: upgrade a copy, by --command or as we emulate it, and compare it with before."
         ),
     ] = False,
     command: Annotated[
         str | None,
-        typer.Option(metavar="CMD", help="--upgrade: the upgrade; {copy} in it becomes the path of the copy."),
+        typer.Option(
+            metavar="CMD", help="--upgrade: the upgrade; {copy} becomes the path of the copy, {dsn} its words of libpq."
+        ),
+    ] = None,
+    to: Annotated[
+        int | None,
+        typer.Option("--to", metavar="N", help="--upgrade: the generation to reach; needed for no --command."),
     ] = None,
     schema: SchemaOption = None,
     out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder for the outputs.")] = None,
@@ -81,15 +87,17 @@ def rehearse(
                 "--json gives the result.",
             )
         return _migration(target, copy, migration, schema, policy, points, timeout, as_json)
-    if copy is not None or policy is not None:
-        raise UsageError("rehearse --copy and --policy are for --migration FILE.", "--migration FILE.")
+    if policy is not None or (copy is not None and not upgrade):
+        raise UsageError(
+            "rehearse --policy is for --migration FILE, --copy for it and for --upgrade.", "--migration FILE."
+        )
     if upgrade:
-        if command is None or restart_proof or conversion or out is not None:
+        if (command is None and to is None) or restart_proof or conversion or out is not None:
             raise UsageError(
-                "rehearse --upgrade needs --command CMD, and takes no other rehearsal and no --out.",
+                "rehearse --upgrade needs --command CMD or --to GENERATION, and takes no other rehearsal and no --out.",
                 "--json gives the result.",
             )
-        return _upgrade(target, command, timeout, shell, kills, as_json)
+        return _upgrade(target, command, to, copy, schema, timeout, shell, kills, as_json)
     if conversion:
         if restart_proof or out is not None:
             raise UsageError(
@@ -98,8 +106,8 @@ def rehearse(
         return _conversion(target, points, kills, session, after, as_json)
     if not restart_proof or write is None or restart is None:
         raise UsageError(
-            "rehearse needs --restart-proof with --write CMD and --restart CMD, --upgrade with --command, --conversion, "
-            "or --migration FILE.",
+            "rehearse needs --restart-proof with --write CMD and --restart CMD, --upgrade with --command or --to, "
+            "--conversion, or --migration FILE.",
             "This version has no other rehearsal.",
         )
     from busbar_audit.rehearsal.restart import Commands
@@ -157,13 +165,46 @@ def _migration(
     return show(document(found), lines(found), found.verdict.exit_code, as_json)
 
 
-def _upgrade(target: str, command: str, timeout: float, shell: bool, kills: int, as_json: bool) -> int:
+def _upgrade(
+    target: str,
+    command: str | None,
+    to: int | None,
+    copy: str | None,
+    schema: str | None,
+    timeout: float,
+    shell: bool,
+    kills: int,
+    as_json: bool,
+) -> int:
     from busbar_audit.rehearsal import upgrade as rehearsing
+    from busbar_audit.rehearsal.upgrade_pg import rehearse_upgrade_pg
+    from busbar_audit.rehearsal.upgrade_result import lines
 
-    with console.progress() as say, open_store(target, family="busbar", progress=say) as store:
-        say("running the upgrade on a copy")
-        found = rehearsing.rehearse_upgrade(store, command, timeout=timeout, shell=shell, kills=kills)
-    return show(found.as_dict(), rehearsing.lines(found), found.exit_code, as_json)
+    named = parse_target(target)
+    with console.progress() as say:
+        if named.conninfo is not None:
+            if copy is None:
+                raise UsageError(
+                    "An upgrade of a PostgreSQL store needs --copy.",
+                    "A database restored from it; it is changed for good.",
+                )
+            say("running the upgrade on the copy")
+            found = rehearse_upgrade_pg(
+                named if schema is None else named.in_schema(schema),
+                parse_target(copy),
+                command,
+                to=to,
+                timeout=timeout,
+                shell=shell,
+                kills=kills,
+            )
+        elif copy is not None:
+            raise UsageError("A SQLite store is copied by itself.", "No --copy.")
+        else:
+            with open_store(named, family="busbar", progress=say) as store:
+                say("running the upgrade on a copy")
+                found = rehearsing.rehearse_upgrade(store, command, to=to, timeout=timeout, shell=shell, kills=kills)
+    return show(found.as_dict(), lines(found), found.exit_code, as_json)
 
 
 def _conversion(target: str, points: int, kills: int, session: str | None, after: str | None, as_json: bool) -> int:

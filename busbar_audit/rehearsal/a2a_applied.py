@@ -13,6 +13,7 @@ import psycopg
 from psycopg import sql
 
 from busbar_audit.rehearsal.a2a_state import Con
+from busbar_audit.rehearsal.pg_copy import ended
 from busbar_audit.rehearsal.script import first_word
 from busbar_audit.stores.a2a_shapes import CONFIGS, TASKS
 
@@ -118,7 +119,7 @@ def cut(
             with _bounded(con, timeout, lock_timeout), suppress(psycopg.Error):
                 for statement in statements[:point]:
                     con.execute(statement.encode())
-            _killed(beside, pid)
+            ended(beside, pid)
             with suppress(psycopg.Error):
                 con.close()
         yield point
@@ -165,14 +166,6 @@ def _bounded(con: Con, timeout: float, lock_timeout: float) -> Iterator[threadin
         yield stopped
     finally:
         timer.cancel()
-
-
-def _killed(beside: Con, pid: int) -> None:
-    beside.execute("SELECT pg_catalog.pg_terminate_backend(%s)", (pid,))
-    for _ in range(500):
-        if not beside.execute("SELECT FROM pg_catalog.pg_stat_activity WHERE pid = %s", (pid,)).fetchall():
-            return
-        time.sleep(0.01)
 
 
 @contextmanager

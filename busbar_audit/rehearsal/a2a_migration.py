@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
-import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,33 +16,19 @@ from busbar_audit.rehearsal import a2a_traps as trapping
 from busbar_audit.rehearsal.a2a_applied import Applied
 from busbar_audit.rehearsal.a2a_invariants import COMPLETING, NOT_COMPARED, invariants
 from busbar_audit.rehearsal.a2a_probes import probes
-from busbar_audit.rehearsal.a2a_state import Con, State, read_catalog, read_state, unlike
+from busbar_audit.rehearsal.a2a_state import State, read_catalog, read_state, unlike
 from busbar_audit.rehearsal.outcomes import Outcome, judged
+from busbar_audit.rehearsal.pg_copy import NOTHING, RESTORED, opened, require_another
 from busbar_audit.rehearsal.script import first_word
 from busbar_audit.snapshot.conninfo import Words
-from busbar_audit.snapshot.postgres import connect
 from busbar_audit.store import open_store
 from busbar_audit.stores.a2a_shapes import CONFIGS, TASKS
 from busbar_audit.target import Target
 from busbar_audit.text import printable
 from busbar_audit.verdict import Verdict
 
-_RESTORED = (
-    "A database that nobody uses, restored whole from this store (pg_dump | psql, or CREATE DATABASE … TEMPLATE)."
-)
-_NOTHING = "Nothing was changed."
 # The copy is another store than the one that is to be migrated; rows apart, since a store goes on meanwhile.
 _MOVING = frozenset({"copy-rows", "copy-sequences"})
-_SAME = """
-SELECT current_database(), EXISTS (SELECT FROM pg_catalog.pg_locks l JOIN pg_catalog.pg_database d ON d.oid = l.database
-    WHERE l.locktype = 'advisory' AND d.datname = current_database() AND l.objsubid = 1
-        AND (l.classid::bigint << 32 | l.objid::bigint) = %s)
-"""
-# Of other roles a plain one is told little, but whether they are users: workers of the server itself are none.
-_OTHERS = """
-SELECT count(*) FROM pg_catalog.pg_stat_activity
-WHERE datname = current_database() AND pid <> pg_backend_pid() AND usesysid IS NOT NULL
-"""
 
 
 @dataclass
@@ -115,20 +99,20 @@ def rehearse(
         schema, number = store.target.schema or "", store.generation.taken
         found = Rehearsal(store.target.label, schema, store.name, expect_empty=expect_empty)
     if number is None:
-        raise NotAStore(f"{found.store}: its marker is newer than known.", "A generation up to v4.", _NOTHING)
+        raise NotAStore(f"{found.store}: its marker is newer than known.", "A generation up to v4.", NOTHING)
     words, other = Words.of(target.conninfo), Words.of(copy.conninfo)
     try:
-        with _connected(words) as source, _connected(other) as con:
-            _require_another(source, con)
+        with opened(words) as source, opened(other) as con:
+            require_another(source, con)
             state, before = read_state(source, schema), read_state(con, schema)
             found.rows = len(state.rows[TASKS]), len(state.rows[CONFIGS])
             found.before = [*trapping.traps(state), *trapping.busy(source, schema), *trapping.copied(state, before)]
         found.reason = _reason(found.before)
         if not found.reason:
-            _run(found, partial(_connected, other), before, statements, accepted, role, points, timeout, lock_timeout)
+            _run(found, partial(opened, other), before, statements, accepted, role, points, timeout, lock_timeout)
     except psycopg.Error as error:
         said = other.masked(words.masked(error))
-        raise SnapshotError(f"The rehearsal stopped: {said}.", _RESTORED, "The copy may be half changed.") from None
+        raise SnapshotError(f"The rehearsal stopped: {said}.", RESTORED, "The copy may be half changed.") from None
     return found
 
 
@@ -221,45 +205,6 @@ def _waited(done: Applied) -> str:
     return (
         "an idle reader did not stop it" if not done.failed else f"beside an idle reader it ended with {done.sqlstate}"
     )
-
-
-def _connected(words: Words) -> Con:
-    con = connect(words)
-    con.autocommit = True
-    return con
-
-
-def _require_another(source: Con, copy: Con) -> None:
-    """Refuse a copy that is, or may be, the store's own database, behind whatever host name or pooler."""
-    token = secrets.randbits(62)
-    copy.execute("SELECT pg_catalog.pg_advisory_lock(%s)", (token,))
-    try:
-        (name, seen), *_ = source.execute(_SAME, (token,)).fetchall()
-        (own, _), *_ = copy.execute(_SAME, (token,)).fetchall()
-        # A standby shows no lock of its primary.
-        which = [_identifier(con) for con in (source, copy)]
-        if seen or (name == own and (None in which or which[0] == which[1])):
-            raise UsageError("--copy names the database that the store itself is in.", _RESTORED, _NOTHING)
-        for _ in range(50):  # a session that has just ended may still be listed
-            ((others,),) = copy.execute(_OTHERS).fetchall()
-            if not others:
-                break
-            time.sleep(0.02)
-        if others:
-            raise UsageError(f"{others} other sessions are connected to the copy.", _RESTORED, _NOTHING)
-        ((replica,),) = copy.execute("SELECT pg_catalog.pg_is_in_recovery()").fetchall()
-        if replica:
-            raise UsageError("The copy is a standby, which takes no change.", _RESTORED, _NOTHING)
-    finally:
-        copy.execute("SELECT pg_catalog.pg_advisory_unlock(%s)", (token,))
-
-
-def _identifier(con: Con) -> str | None:
-    try:
-        row = con.execute("SELECT system_identifier::text FROM pg_catalog.pg_control_system()").fetchone()
-    except psycopg.errors.InsufficientPrivilege:
-        return None
-    return str(row[0]) if row else None
 
 
 def document(found: Rehearsal) -> dict[str, Any]:

@@ -149,18 +149,18 @@ def _secured(tried: _Tried) -> Any:
 
 
 def _poor(tried: _Tried) -> Any:
-    if not _role(tried):
-        return _NotTold("needs a role on the copy that may make roles")
-    tried.run("GRANT EXECUTE ON FUNCTION {helper}(text) TO {role}")
-    tried.run("SET LOCAL ROLE {role}")
-    return _called(tried)
+    return _called_by_role(tried, "GRANT EXECUTE ON FUNCTION {helper}(text) TO {role}")
 
 
 def _poorest(tried: _Tried) -> Any:
+    # All that it needs but EXECUTE.
+    return _called_by_role(tried, "GRANT SELECT ON {tasks} TO {role}")
+
+
+def _called_by_role(tried: _Tried, granted: str) -> Any:
     if not _role(tried):
         return _NotTold("needs a role on the copy that may make roles")
-    # All that it needs but this.
-    tried.run("GRANT SELECT ON {tasks} TO {role}")
+    tried.run(granted)
     tried.run("SET LOCAL ROLE {role}")
     return _called(tried)
 

@@ -123,6 +123,7 @@ def metadata(generation: int, *, leftovers: bool = False) -> MetaData:
     return meta
 
 
+@cache
 def statements(generation: int, *, leftovers: bool = False) -> tuple[str, ...]:
     """Return the DDL of one generation: tables, then indexes, then triggers."""
     dialect = sqlite.dialect()
