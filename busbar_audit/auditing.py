@@ -28,7 +28,7 @@ from busbar_audit.stores import generation_name
 from busbar_audit.text import printable
 from busbar_audit.verdict import AccountLine, judge
 from busbar_audit.witness import Witness
-from busbar_audit.witnessing import fill_witness, witnessed_chains
+from busbar_audit.witnessing import fill_witness
 
 _TEXT = "VARCHAR"
 
@@ -241,10 +241,11 @@ class _Run:
         identity = self.store.con.execute(queries.figure("witness_identity").sql).fetchone()
         if identity is None or identity[0]:
             return None
-        proven, anew = witnessed_chains(self.store)
+        rows = self.store.con.execute(queries.figure("proven_chains").sql).fetchall()
+        proven = {(population, scope): now for population, scope, now in rows}
         lines, marks = result.witnessable()
         at = int(self.store.source.taken_at.timestamp())
-        return lambda: witness.advance(lines, proven, marks, at, anew)
+        return lambda: witness.advance(lines, proven, marks, at)
 
     def _wants_fast(self) -> bool:
         store = self.store

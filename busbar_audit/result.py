@@ -46,7 +46,7 @@ def json_schema(name: str = "result") -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class ChainLine:
-    """One chain: its extent, its verdict and what the verdict is about; intact : by itself, whatever a witness says of it."""
+    """One chain: its extent, its verdict and what the verdict is about."""
 
     population: str
     scope: str
@@ -61,7 +61,6 @@ class ChainLine:
     about: list[str]
     first_bad: int | None
     last_bad: int | None
-    intact: bool
 
 
 @dataclass(frozen=True)
@@ -124,13 +123,8 @@ class Result:
         """Selected checks that gave no answer, with their reasons."""
         return [r for r in self.results if r.outcome not in (Outcome.PASS, Outcome.FINDING)]
 
-    def witnessable(self, *, by_itself: bool = False) -> tuple[list[Line], list[str]]:
-        """What a witness keeps of this run: a line for every intact chain, and the marks of the store's keys, oldest first.
-
-        Parameters
-        ----------
-        by_itself : of every chain that is intact by itself, also where a witness says something else of it.
-        """
+    def witnessable(self) -> tuple[list[Line], list[str]]:
+        """What a witness keeps of this run: a line for every intact chain, and the marks of the store's keys, oldest first."""
         con, views = self.store.con, self.store.views
         ended: set[str] = set()
         if views.has("audit.tasks"):
@@ -146,7 +140,7 @@ class Result:
             )
             for c in self.chains
             # A time beyond 64 bits would be no line that can be read again.
-            if (c.intact if by_itself else c.verdict.startswith("intact")) and -(2**63) <= (c.last_ts or 0) < 2**63
+            if c.verdict.startswith("intact") and -(2**63) <= (c.last_ts or 0) < 2**63
         ]
         return lines, marks
 

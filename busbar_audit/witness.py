@@ -15,7 +15,7 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -230,12 +230,7 @@ class Witness:
                 return
 
     def advance(
-        self,
-        lines: Iterable[Line],
-        proven: Mapping[tuple[str, str], str],
-        marks: Sequence[str],
-        at: int,
-        anew: Collection[tuple[str, str]] = (),
+        self, lines: Iterable[Line], proven: Mapping[tuple[str, str], str], marks: Sequence[str], at: int
     ) -> bool:
         """Write what was proven in this run; False where there is nothing that may be written.
 
@@ -244,49 +239,27 @@ class Witness:
         lines : every intact chain as it is now.
         proven : of the witnessed chains those in which what was witnessed was found, with the population they are in now.
         marks : of the oldest keys. at : unix seconds of the copy.
-        anew : of the witnessed chains those of which nothing is left and that legally began again.
         """
         if self.status not in ("new", "read"):
             return False
         old = self.content
         intact = {line.key: line for line in lines}
-        now = self._proven_on(intact, proven)
+        now = dict(intact)
         for key, line in old.lines.items():
-            later = (proven[key], key[1]) if key in proven else key if key in anew else None
+            later = (proven[key], key[1]) if key in proven else None
             if later is None or later not in intact:
                 now[key] = line
+            else:
+                # It was proven from its old beginning on, whatever a purge has taken of that since.
+                now[later] = replace(now[later], first_seq=line.first_seq, first_prev_hash=line.first_prev_hash)
         self.content = replace(
             old, marks=old.marks or tuple(marks)[:MARKS], updated=max(old.updated, at), lines=dict(sorted(now.items()))
         )
         self._write()
         return True
 
-    def _proven_on(
-        self, intact: Mapping[tuple[str, str], Line], proven: Mapping[tuple[str, str], str]
-    ) -> dict[tuple[str, str], Line]:
-        """The lines of intact chains; what was proven was so from its old beginning on, whatever a purge has taken since."""
-        now = dict(intact)
-        for key, population in proven.items():
-            line, later = self.content.lines.get(key), (population, key[1])
-            if line is not None and later in now:
-                now[later] = replace(now[later], first_seq=line.first_seq, first_prev_hash=line.first_prev_hash)
-        return now
-
-    def adopt(
-        self,
-        lines: Iterable[Line],
-        proven: Mapping[tuple[str, str], str],
-        there: Collection[tuple[str, str]],
-        marks: Sequence[str],
-        at: int,
-        reason: str,
-    ) -> None:
+    def adopt(self, lines: Iterable[Line], marks: Sequence[str], at: int, reason: str) -> None:
         """Begin anew from what the store is now; the reason is kept in the file.
-
-        Parameters
-        ----------
-        lines, proven, marks, at : as for `advance`.
-        there : every chain of the store, where it is the one that was witnessed; one that is not intact keeps its line.
 
         Raises
         ------
@@ -296,15 +269,13 @@ class Witness:
             raise WitnessError(
                 "Adopting without a reason.", "Expected why the store may be as it is.", "Give --reason."
             )
-        now = self._proven_on({line.key: line for line in lines}, proven)
-        kept = {key: line for key, line in self.content.lines.items() if key in there and key not in now}
         word = Adoption(datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"), printable(reason))
         self.content = Content(
             self.location,
             tuple(marks)[:MARKS],
             at,
             (*self.content.adoptions, word),
-            dict(sorted({**kept, **now}.items())),
+            dict(sorted((line.key, line) for line in lines)),
         )
         self.status = "read"
         self._write()

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from busbar_audit import queries
 from busbar_audit.errors import UsageError, WitnessError
 from busbar_audit.result import Result
 from busbar_audit.store import Store
@@ -72,19 +71,6 @@ def fill_witness(warehouse: Warehouse, witness: Witness | None, marks_found: int
     warehouse.fill("source.witness_file", FILE_COLUMNS, rows)
 
 
-def witnessed_chains(store: Store) -> tuple[dict[tuple[str, str], str], set[tuple[str, str]]]:
-    """What an audit with a witness found of the chains it knows.
-
-    Returns
-    -------
-    Those in which what was witnessed was found, with the population they are in now; and those of which a purge can have
-    taken all, and that began anew at 1 since.
-    """
-    proven = store.con.execute(queries.figure("proven_chains").sql).fetchall()
-    anew = store.con.execute(queries.figure("chains_begun_anew").sql).fetchall()
-    return {(population, scope): now for population, scope, now in proven}, set(anew)
-
-
 def advance(results: Iterable[Result]) -> None:
     """Move the witnesses of a run on: the last step of all, when everything else is where it should be.
 
@@ -100,29 +86,16 @@ def advance(results: Iterable[Result]) -> None:
 def adopt(witness: Witness, result: Result, reason: str) -> int:
     """Take what a store is now for witnessed; return the number of chains. Chains that are not intact keep the line they had.
 
-    Parameters
-    ----------
-    result : of an audit of the store with this witness: what it proved keeps the beginning it was proven from.
-
     Raises
     ------
     WitnessError : no reason, nothing intact, or the witness cannot be written.
     """
-    lines, marks = result.witnessable(by_itself=True)
+    lines, marks = result.witnessable()
     if not lines:
         raise WitnessError(
             "Nothing in this store can be witnessed.",
             "Expected at least one intact chain.",
             "The witness is as it was. `busbar-audit audit` says what is wrong.",
         )
-    store = result.store
-    proven: Mapping[tuple[str, str], str] = {}
-    there: set[tuple[str, str]] = set()
-    if store.views.has("audit.witnessed"):
-        proven = witnessed_chains(store)[0]
-        # Of another store that took the place of the witnessed one nothing is kept.
-        replaced = store.con.execute(queries.figure("witness_identity").sql).fetchone()
-        if replaced is not None and not replaced[0]:
-            there = {(chain.population, chain.scope) for chain in result.chains}
-    witness.adopt(lines, proven, there, marks, int(store.source.taken_at.timestamp()), reason)
+    witness.adopt(lines, marks, int(result.store.source.taken_at.timestamp()), reason)
     return len(lines)

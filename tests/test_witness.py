@@ -10,7 +10,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +50,6 @@ class Run:
             self.found: Found = {
                 (f.code, f.severity, f.subject, f.place, f.first_seq, f.last_seq) for f in self.result.findings()
             }
-            self.told = {f.code: f.detail for f in self.result.findings()}
             self.file = kept.file
             self.advanced = self.result.advance() if self.result.advance is not None else False
             self.lines = dict(files.read(kept.file).lines) if self.advanced else dict(kept.content.lines)
@@ -257,64 +255,6 @@ def test_a_purge_that_takes_whole_chains_is_legal(store: Path, folder: Path, gen
     assert set(after.lines) >= {line.key for line in gone}, "a line that is not proven stays"
 
 
-def _begun_anew(con: sqlite3.Connection, population: str, scope: str, until: int, later: int) -> None:
-    """A purge took every call before `until`, and a caller calls again after a restart: its chain begins at 1."""
-    first = records.load(con, population, scope)[0]
-    where = "kind = 'call' AND ts < ?" if population == "call" else "ts < ?"
-    con.execute(f"DELETE FROM {'plane_records' if population == 'call' else population} WHERE {where}", (until,))
-    again = replace(first, ts=later)
-    records.insert(con, replace(again, hash=again.digest()))
-
-
-def test_a_chain_that_begins_anew_after_a_purge_took_it_whole_is_legal(
-    store: Path, folder: Path, generation: int
-) -> None:
-    population = CALLS[generation]
-    lines = [line for line in Run(store, folder).lines.values() if line.population == population]
-    line = min(lines, key=lambda each: each.last_ts or 0)
-    until = (line.last_ts or 0) + 1
-    change(store, lambda con: _begun_anew(con, population, line.scope, until, AS_OF - 5))
-    after = Run(store, folder)
-    assert {each[:4] for each in after.about_the_witness if each[0] != "BUS-C24"} == {
-        ("BUS-C23", "info", population, "")
-    }
-    assert after.told["BUS-C23"].endswith("1 of them begun anew at 1 since")
-    assert after.chains[population, line.scope].verdict == "intact-unanchored"
-    assert (after.lines[population, line.scope].first_seq, after.lines[population, line.scope].records) == (1, 1)
-    # From then on it is witnessed like any other.
-    last = Run(store, folder)
-    assert last.chains[population, line.scope].verdict == "intact-anchored"
-    assert {each[0] for each in last.about_the_witness if each[3] == line.scope} == set()
-
-
-@pytest.mark.parametrize("how", ["older calls are left", "it begins before the witnessed end", "its end is cut off"])
-def test_a_chain_that_no_purge_can_have_begun_anew_is_rewritten(
-    store: Path, folder: Path, generation: int, how: str
-) -> None:
-    population = CALLS[generation]
-    scope, line = longest(store, folder, population)
-    last = line.last_ts or 0
-
-    def rewritten(con: sqlite3.Connection) -> None:
-        if how == "its end is cut off":
-            records.delete(con, population, scope, 2, line.last_seq)
-            return
-        first = records.load(con, population, scope)[0]
-        if how == "older calls are left":
-            records.delete(con, population, scope, 1, line.last_seq)
-            again = replace(first, ts=last + 1)
-        else:
-            where = "kind = 'call'" if population == "call" else "1"
-            con.execute(f"DELETE FROM {'plane_records' if population == 'call' else population} WHERE {where}")
-            again = replace(first, ts=last)
-        records.insert(con, replace(again, hash=again.digest()))
-
-    change(store, rewritten)
-    after = Run(store, folder)
-    assert ("BUS-C12", "critical", population, scope, 2, line.last_seq) in after.about_the_witness
-    assert after.lines[population, scope] == line, "the witness keeps what it knew"
-
-
 def test_the_admin_audit_is_never_purged(store: Path, folder: Path) -> None:
     scope, line = longest(store, folder, "audit_log")
     change(store, lambda con: con.execute("DELETE FROM audit_log"))
@@ -499,37 +439,6 @@ def test_adopting_after_a_restore(store: Path, folder: Path, generation: int) ->
     shown = subprocess.run([*command, "show", str(folder), after.file.name], capture_output=True, text=True, check=True)
     assert "restored from Monday" in shown.stdout
     assert f"{population} {scope}: " in shown.stdout
-
-
-def test_what_was_proven_keeps_its_beginning_when_the_store_is_adopted(
-    store: Path, folder: Path, generation: int
-) -> None:
-    """A purge took a head that was witnessed, another chain was restored: the proof of the first is not lost."""
-    population = CALLS[generation]
-    scope, line = longest(store, folder, population)
-    other = next(e for e in Run(store, folder).lines.values() if e.population == population and e.scope != scope)
-    change(store, lambda con: records.delete(con, population, scope, 1, 3))
-    change(store, lambda con: records.delete(con, population, other.scope, other.last_seq, other.last_seq))
-    assert called("witness", "adopt", store, "--witness", folder, "--reason", "restored").returncode == 0
-    after = Run(store, folder)
-    assert after.about_the_witness == set()
-    heads = {(each[1], each[3]) for each in after.found if each[0] == "BUS-C04"}
-    assert heads == {("info", scope)}
-    kept = after.lines[population, scope]
-    assert (kept.first_seq, kept.first_prev_hash) == (line.first_seq, line.first_prev_hash)
-
-
-def test_adopting_keeps_the_line_of_a_chain_that_is_broken(store: Path, folder: Path, generation: int) -> None:
-    population = CALLS[generation]
-    scope, line = longest(store, folder, population)
-
-    def edited(con: sqlite3.Connection) -> None:
-        second = records.load(con, population, scope)[1]
-        records.save(con, second.edit(tool_digest="sha256:00"))
-
-    change(store, edited)
-    assert called("witness", "adopt", store, "--witness", folder, "--reason", "restored").returncode == 0
-    assert files.read(next(folder.glob("*.witness"))).lines[population, scope] == line
 
 
 def test_the_command_misses_a_witness_that_its_last_report_names(bases: Path, tmp_path: Path, folder: Path) -> None:

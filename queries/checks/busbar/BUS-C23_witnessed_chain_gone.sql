@@ -5,23 +5,21 @@
 -- params: none
 -- needs: --witness
 -- examines: audit.witnessed
--- proves: A chain with records at the time of the witness has none of them now. Of the admin audit that is critical, as nothing ever purges it;
+-- proves: A chain with records at the time of the witness has none now. Of the admin audit that is critical, as nothing ever purges it;
 --   of calls it is high where older records of other callers are still there, as a purge goes by time; else a purge explains it, as it
 --   does for tasks that had ended.
--- does not prove: That a purge took place, nor what became of calls of a caller whose chain begins anew at 1 since: whoever can reckon digests
---   and removes all that is older can make it look so. Tasks that had not ended are BUS-T16.
+-- does not prove: That a purge took place. Tasks that had not ended are BUS-T16.
 -- meaning: A purge took whole chains, or somebody chose what to delete.
 -- next: Compare with the purges that were run; look into chains that are named one by one.
 WITH oldest AS (
     SELECT population, min(ts) AS ts FROM audit.chain_records GROUP BY population
 ), judged AS (
-    SELECT w.population, w.scope, w.first_seq, w.last_seq, w.records, w.standing,
+    SELECT w.population, w.scope, w.first_seq, w.last_seq, w.records,
         CASE WHEN w.population IN ('audit_log', 'audit') THEN 'never'
             WHEN w.population IN ('task_events', 'task_event') THEN 'finished'
-            WHEN w.standing = 'anew' THEN 'purged'
             WHEN o.ts < w.last_ts THEN 'chosen' ELSE 'purged' END AS why
     FROM audit.witnessed AS w LEFT JOIN oldest AS o ON o.population = w.population
-    WHERE w.standing IN ('gone', 'anew') AND (w.population NOT IN ('task_events', 'task_event') OR w.finished)
+    WHERE w.standing = 'gone' AND (w.population NOT IN ('task_events', 'task_event') OR w.finished)
 )
 SELECT population AS subject, scope AS place, first_seq, last_seq, records,
     CASE why WHEN 'never' THEN 'gone, and nothing purges this population'
@@ -30,8 +28,6 @@ SELECT population AS subject, scope AS place, first_seq, last_seq, records,
 FROM judged WHERE why IN ('never', 'chosen')
 UNION ALL
 SELECT population, '', NULL, NULL, sum(records)::BIGINT,
-    count(*) || ' chain(s) gone as a purge would take them'
-    || CASE WHEN count(*) FILTER (standing = 'anew') > 0
-        THEN ', ' || count(*) FILTER (standing = 'anew') || ' of them begun anew at 1 since' ELSE '' END, 'info'
+    count(*) || ' chain(s) gone as a purge would take them', 'info'
 FROM judged WHERE why IN ('finished', 'purged') GROUP BY population
 ORDER BY subject, place, first_seq, last_seq, detail

@@ -2,8 +2,7 @@
 -- kind: table
 -- about: one row a witnessed chain with what it is now. standing: proven (the witnessed record is there, or the head of the chain
 --   links to it), behind (the chain ends before it), rewritten (another hash stands there), hole (it is gone from inside), passed (the
---   head was removed beyond it), gone (the chain has no record), anew (a purge by time can have taken it whole, and what is there
---   now begins at 1 after all that was taken).
+--   head was removed beyond it), gone (the chain has no record).
 -- applies: busbar sqlite 5-12, busbar postgres 6-11
 WITH renamed AS (
     -- An upgrade to generation 10 takes these populations over under other names.
@@ -25,9 +24,6 @@ SELECT n.population, n.scope, n.now, n.first_seq, n.last_seq, n.last_hash, n.rec
     c.first_seq AS now_first_seq, c.last_seq AS now_last_seq,
     CASE WHEN c.population IS NULL THEN 'gone'
         WHEN a.same THEN 'proven'
-        -- The gateway counts from 1 again for a caller of whom it finds no call when it starts. A purge goes by time: whatever it took
-        -- is older than all calls that are left, of any caller.
-        WHEN n.now IN ('mcp_calls', 'call') AND c.first_seq = 1 AND c.first_prev_hash = '' AND p.first_ts > n.last_ts THEN 'anew'
         WHEN a.there > 0 THEN 'rewritten'
         WHEN c.last_seq < n.last_seq THEN 'behind'
         WHEN c.first_seq = n.last_seq + 1 AND c.first_prev_hash = n.last_hash THEN 'proven'
@@ -36,4 +32,3 @@ SELECT n.population, n.scope, n.now, n.first_seq, n.last_seq, n.last_hash, n.rec
 FROM named AS n
 LEFT JOIN audit.chains AS c ON c.population = n.now AND c.scope = n.scope
 LEFT JOIN standing_at AS a ON a.population = n.population AND a.scope = n.scope
-LEFT JOIN audit.chain_populations AS p ON p.population = n.now
