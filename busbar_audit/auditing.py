@@ -242,10 +242,10 @@ class _Run:
         if identity is None or identity[0]:
             return None
         rows = self.store.con.execute(queries.figure("proven_chains").sql).fetchall()
-        proven = {(population, scope): now for population, scope, now in rows}
+        proven, anew = ({(p, s): now for p, s, now, is_anew in rows if is_anew == which} for which in (False, True))
         lines, marks = result.witnessable()
         at = int(self.store.source.taken_at.timestamp())
-        return lambda: witness.advance(lines, proven, marks, at)
+        return lambda: witness.advance(lines, proven, marks, at, anew)
 
     def _wants_fast(self) -> bool:
         store = self.store

@@ -216,6 +216,9 @@ def witness_lines(directory: Path, name: str | None) -> Iterator[str]:
         yield f"{shown(file.name)}  {len(content.lines):,} chains, last proven {at}, of {shown(content.location)}"
         for each in content.adoptions:
             yield f"  adopted {shown(each.at)}: {shown(each.reason)}"
+        for one in content.renewals:
+            chain = f"{shown(one.population)} {shown(one.scope)}"
+            yield f"  begun anew, seen {shown(one.at)}: {chain}, before that up to {one.last_seq}, {one.last_hash}"
         for line in content.lines.values() if name is not None else ():
             scope = shown(line.scope)
             yield f"  {line.population} {scope}: {line.first_seq}..{line.last_seq}, {line.records:,} records, {line.last_hash}"

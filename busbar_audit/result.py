@@ -123,12 +123,20 @@ class Result:
         """Selected checks that gave no answer, with their reasons."""
         return [r for r in self.results if r.outcome not in (Outcome.PASS, Outcome.FINDING)]
 
-    def witnessable(self) -> tuple[list[Line], list[str]]:
-        """What a witness keeps of this run: a line for every intact chain, and the marks of the store's keys, oldest first."""
+    def witnessable(self, *, whatever_witnessed: bool = False) -> tuple[list[Line], list[str]]:
+        """What a witness keeps of this run: a line for every intact chain, and the marks of the store's keys, oldest first.
+
+        Parameters
+        ----------
+        whatever_witnessed : chains, too, that a witness says are not what they were and that are intact in themselves.
+        """
         con, views = self.store.con, self.store.views
         ended: set[str] = set()
         if views.has("audit.tasks"):
             ended = {task for (task,) in con.execute(queries.figure("finished_tasks").sql).fetchall()}
+        sound: set[tuple[str, str]] = set()
+        if whatever_witnessed and self.chains:
+            sound = set(con.execute(queries.figure("sound_chains").sql).fetchall())
         marks: list[str] = []
         if "keys" in self.store.warehouse.loaded and not views.missing("audit.identity_marks"):
             views.make("audit.identity_marks", {})
@@ -140,7 +148,8 @@ class Result:
             )
             for c in self.chains
             # A time beyond 64 bits would be no line that can be read again.
-            if c.verdict.startswith("intact") and -(2**63) <= (c.last_ts or 0) < 2**63
+            if (c.verdict.startswith("intact") or (c.population, c.scope) in sound)
+            and -(2**63) <= (c.last_ts or 0) < 2**63
         ]
         return lines, marks
 

@@ -15,7 +15,7 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -28,7 +28,9 @@ from busbar_audit.text import printable
 FORMAT = "busbar-audit witness 1"
 SUFFIX = ".witness"
 MARKS = 16
+RENEWALS = 1000
 _LOCK = ".lock"
+_NONE: Mapping[tuple[str, str], str] = {}
 # Columns of source.witness, a row a chain, and source.witness_file, one row if there is a witness.
 LINE_COLUMNS = [
     ("population", "VARCHAR"),
@@ -84,10 +86,25 @@ class Adoption:
 
 
 @dataclass(frozen=True)
+class Renewal:
+    """A chain whose line began anew: a purge can have taken it whole, and later records begin at 1.
+
+    at : when that was seen. last_seq, last_hash : where the line stood before.
+    """
+
+    at: str
+    population: str
+    scope: str
+    last_seq: int
+    last_hash: str | None
+
+
+@dataclass(frozen=True)
 class Content:
     """What a witness file says.
 
-    location : where the store was. marks : of its oldest keys. updated : unix seconds of the copy last proven.
+    location : where the store was. marks : of its oldest keys. updated : unix seconds of the copy last proven. renewals : the
+    newest ones, oldest first.
     """
 
     location: str
@@ -95,6 +112,7 @@ class Content:
     updated: int = 0
     adoptions: tuple[Adoption, ...] = ()
     lines: Mapping[tuple[str, str], Line] = field(default_factory=dict)
+    renewals: tuple[Renewal, ...] = ()
 
 
 def file_name(location: str) -> str:
@@ -126,6 +144,7 @@ def read(file: Path) -> Content:
         int(head["updated"]),
         tuple(Adoption(**each) for each in head["adoptions"]),
         {line.key: line for line in read_lines},
+        tuple(Renewal(**each) for each in head.get("renewals", ())),
     )
 
 
@@ -170,6 +189,7 @@ def _text(content: Content) -> Iterator[bytes]:
         "marks": list(content.marks),
         "updated": content.updated,
         "adoptions": [{"at": each.at, "reason": each.reason} for each in content.adoptions],
+        "renewals": [vars(each) for each in content.renewals],
     }
     yield f"{FORMAT}\n".encode()
     yield json.dumps(head).encode() + b"\n"
@@ -230,7 +250,12 @@ class Witness:
                 return
 
     def advance(
-        self, lines: Iterable[Line], proven: Mapping[tuple[str, str], str], marks: Sequence[str], at: int
+        self,
+        lines: Iterable[Line],
+        proven: Mapping[tuple[str, str], str],
+        marks: Sequence[str],
+        at: int,
+        anew: Mapping[tuple[str, str], str] = _NONE,
     ) -> bool:
         """Write what was proven in this run; False where there is nothing that may be written.
 
@@ -239,27 +264,50 @@ class Witness:
         lines : every intact chain as it is now.
         proven : of the witnessed chains those in which what was witnessed was found, with the population they are in now.
         marks : of the oldest keys. at : unix seconds of the copy.
+        anew : of the witnessed chains those that a purge can have taken whole and that begin anew, with their population now.
         """
         if self.status not in ("new", "read"):
             return False
         old = self.content
         intact = {line.key: line for line in lines}
         now = dict(intact)
+        renewals = list(old.renewals)
         for key, line in old.lines.items():
-            later = (proven[key], key[1]) if key in proven else None
+            population = proven.get(key) or anew.get(key)
+            later = None if population is None else (population, key[1])
             if later is None or later not in intact:
                 now[key] = line
+            elif key in anew:
+                renewals.append(Renewal(_iso(at), *key, line.last_seq, line.last_hash))
             else:
                 # It was proven from its old beginning on, whatever a purge has taken of that since.
-                now[later] = replace(now[later], first_seq=line.first_seq, first_prev_hash=line.first_prev_hash)
+                now[later] = _from(now[later], line)
         self.content = replace(
-            old, marks=old.marks or tuple(marks)[:MARKS], updated=max(old.updated, at), lines=dict(sorted(now.items()))
+            old,
+            marks=old.marks or tuple(marks)[:MARKS],
+            updated=max(old.updated, at),
+            lines=dict(sorted(now.items())),
+            renewals=tuple(renewals[-RENEWALS:]),
         )
         self._write()
         return True
 
-    def adopt(self, lines: Iterable[Line], marks: Sequence[str], at: int, reason: str) -> None:
+    def adopt(
+        self,
+        lines: Iterable[Line],
+        marks: Sequence[str],
+        at: int,
+        reason: str,
+        *,
+        proven: Mapping[tuple[str, str], str] = _NONE,
+        broken: Collection[tuple[str, str]] = (),
+    ) -> None:
         """Begin anew from what the store is now; the reason is kept in the file.
+
+        Parameters
+        ----------
+        lines : every chain that is intact in itself. proven : as for `advance`; these keep the beginning they were
+        witnessed with. broken : chains that are there and not intact; these keep the line they had.
 
         Raises
         ------
@@ -269,13 +317,21 @@ class Witness:
             raise WitnessError(
                 "Adopting without a reason.", "Expected why the store may be as it is.", "Give --reason."
             )
-        word = Adoption(datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"), printable(reason))
+        word = Adoption(_iso(datetime.now(UTC).timestamp()), printable(reason))
+        now = {line.key: line for line in lines}
+        for key, line in self.content.lines.items():
+            later = (proven.get(key, key[0]), key[1])
+            if key in proven and later in now:
+                now[later] = _from(now[later], line)
+            elif key in broken:
+                now[key] = line
         self.content = Content(
             self.location,
             tuple(marks)[:MARKS],
             at,
             (*self.content.adoptions, word),
-            dict(sorted((line.key, line) for line in lines)),
+            dict(sorted(now.items())),
+            self.content.renewals,
         )
         self.status = "read"
         self._write()
@@ -303,7 +359,17 @@ class Witness:
             "chains": len(self.content.lines),
             "updated": self.content.updated or None,
             "adoptions": [{"at": each.at, "reason": each.reason} for each in self.content.adoptions],
+            "renewals": len(self.content.renewals),
         }
+
+
+def _from(now: Line, before: Line) -> Line:
+    """A line with the beginning that was witnessed."""
+    return replace(now, first_seq=before.first_seq, first_prev_hash=before.first_prev_hash)
+
+
+def _iso(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _locked(directory: Path, file: Path) -> IO[bytes]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
+from busbar_audit import queries
 from busbar_audit.errors import UsageError, WitnessError
 from busbar_audit.result import Result
 from busbar_audit.store import Store
@@ -86,16 +87,30 @@ def advance(results: Iterable[Result]) -> None:
 def adopt(witness: Witness, result: Result, reason: str) -> int:
     """Take what a store is now for witnessed; return the number of chains. Chains that are not intact keep the line they had.
 
+    Parameters
+    ----------
+    result : of an audit with this witness: what it proved keeps the beginning it was witnessed with.
+
     Raises
     ------
     WitnessError : no reason, nothing intact, or the witness cannot be written.
     """
-    lines, marks = result.witnessable()
+    lines, marks = result.witnessable(whatever_witnessed=True)
     if not lines:
         raise WitnessError(
             "Nothing in this store can be witnessed.",
             "Expected at least one intact chain.",
             "The witness is as it was. `busbar-audit audit` says what is wrong.",
         )
-    witness.adopt(lines, marks, int(result.store.source.taken_at.timestamp()), reason)
+    proven: dict[tuple[str, str], str] = {}
+    broken: set[tuple[str, str]] = set()
+    if result.store.views.has("audit.witnessed"):
+        rows = result.store.con.execute(queries.figure("proven_chains").sql).fetchall()
+        proven = {(population, scope): now for population, scope, now, anew in rows if not anew}
+        # Of another store that took the place of the witnessed one nothing is kept.
+        replaced = result.store.con.execute(queries.figure("witness_identity").sql).fetchone()
+        if replaced is not None and not replaced[0]:
+            broken = {(chain.population, chain.scope) for chain in result.chains} - {line.key for line in lines}
+    at = int(result.store.source.taken_at.timestamp())
+    witness.adopt(lines, marks, at, reason, proven=proven, broken=broken)
     return len(lines)

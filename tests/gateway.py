@@ -58,7 +58,7 @@ def task(con: sqlite3.Connection, name: str, states: tuple[str, ...]) -> None:
         (name, states[-1], NOW, NOW + len(states) - 1),
     )
     for seq, state in enumerate(states, start=1):
-        fields = (kinds[state], "ctx", "vk_alice", "agent", state)
+        fields = (kinds.get(state, "task.interrupted"), "ctx", "vk_alice", "agent", state)
         digest = recipes.event_v1(before, name, seq, NOW + seq - 1, *fields)
         con.execute(
             "INSERT INTO task_events (task_id, seq, ts, kind, context_id, principal, agent_id, state, request_id, "

@@ -17,7 +17,7 @@ from support_cli import called, last
 
 from busbar_audit.errors import ReportError
 from busbar_audit.policy import Policy, Receipt
-from busbar_audit.retention.comparison import Comparison, compare
+from busbar_audit.retention.comparison import Comparison, compare, compare_stores
 from busbar_audit.store import open_store
 from busbar_audit.stores import busbar_shapes
 from busbar_audit.synth import records, write_busbar
@@ -195,6 +195,72 @@ def test_what_cannot_be_compared_is_inconclusive(
     made = compared(base[0], report)
     assert (made.exit_code, made.gone) == (3, ())
     assert said in made.unsure
+
+
+# ---- two stores ----------------------------------------------------------------------------------------------------------
+
+
+def of_two(path: Path, before: Path, policy: Policy | None = None) -> Comparison:
+    with open_store(path) as opened, open_store(before) as earlier:
+        return compare_stores(opened, earlier, as_of=NOW, policy=policy)
+
+
+def test_two_stores_tell_what_came_and_what_went(base: tuple[Path, Path], store: Path) -> None:
+    assert of_two(store, base[0]).as_dict()["gone"] == []
+    changed(store, PURGE)
+    made = of_two(store, base[0], Policy(cutoffs=CALLS))
+    assert told(made) == {(*each, "declared") for each in WENT | {SILENT}}
+    assert (made.exit_code, made.since, made.came) == (0, START + 9 * DAY + 10, {})
+    # The other way round these came, and nothing is gone.
+    back = of_two(base[0], store)
+    assert (back.gone, back.came) == ((), {"mcp_calls": 12})
+
+
+def test_two_stores_tell_what_no_purge_takes(base: tuple[Path, Path], store: Path) -> None:
+    # A chain each, so that one look judges all of them.
+    several = [UNEXPLAINED[n] for n in (0, 4, 7, 8)]
+    changed(store, *(sql for sql, *_ in several))
+    made = of_two(store, base[0], Policy(cutoffs=CALLS))
+    assert (told(made), made.exit_code) == ({(*gone, "unexplained") for *_, gone in several}, 1)
+
+
+def test_of_two_stores_a_head_that_went_beyond_the_cutoff_is_known(base: tuple[Path, Path], store: Path) -> None:
+    # The first six of ten went, the sixth a record of the cutoff's own time: a report cannot tell, two stores can.
+    changed(store, "DELETE FROM mcp_calls WHERE principal = 'vk_a' AND seq <= 6")
+    changed(store, "DELETE FROM mcp_calls WHERE principal <> 'vk_a' AND ts < " + str(CUTOFF))
+    assert ("mcp_calls", "vk_a", "head purged", 6, "unexplained") in told(of_two(store, base[0], Policy(cutoffs=CALLS)))
+
+
+def test_a_chain_begun_anew_while_older_ones_of_others_are_there_is_unexplained(
+    base: tuple[Path, Path], store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changed(store, "DELETE FROM mcp_calls WHERE principal = 'vk_silent'")
+    monkeypatch.setattr(gateway, "NOW", START + 15 * DAY)
+    with closing(sqlite3.connect(store)) as con:
+        gateway.call(con, "vk_silent")
+        con.commit()
+    for made in (of_two(store, base[0]), compared(store, base[1])):
+        assert told(made) == {("mcp_calls", "vk_silent", "tail cut", 1, "unexplained")}
+
+
+def test_two_stores_that_cannot_be_compared(base: tuple[Path, Path], tmp_path: Path) -> None:
+    other = write_busbar(tmp_path / "other.db", generation=9, calls=20, tasks=2, audits=3, seed=5).path
+    newer = write_busbar(tmp_path / "v12.db", generation=12, calls=20, tasks=2, audits=3).path
+    assert "another store" in of_two(base[0], other).unsure
+    assert "engine or generation" in of_two(base[0], newer).unsure
+    with closing(sqlite3.connect(tmp_path / "empty.db")) as con:
+        busbar_shapes.create(con, 9)
+    assert "no chain" in of_two(base[0], tmp_path / "empty.db").unsure
+
+
+def test_the_command_holds_an_earlier_copy_against_a_store(base: tuple[Path, Path], store: Path) -> None:
+    changed(store, "DELETE FROM audit_log WHERE seq > 7")
+    done = called("retention", store, "--before", base[0], "--as-of", "2023-12-04T22:13:20Z")
+    assert (done.returncode, last(done.stdout)) == (1, "findings")
+    assert "audit_log: tail cut, 1 chain(s), 3 record(s): unexplained" in done.stdout
+    assert called("retention", store, "--before", base[0], "--since", base[1]).returncode == 2
+    assert called("retention", store, "--before", base[0], "--confirm").returncode == 2
+    assert called("retention", store, "--before", store.parent / "none.db").returncode != 0
 
 
 def test_another_store_is_inconclusive_and_a_replaced_one_is_not(base: tuple[Path, Path], store: Path) -> None:

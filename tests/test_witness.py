@@ -6,8 +6,6 @@ import json
 import os
 import shutil
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -418,27 +416,49 @@ def test_adopting_after_a_restore(store: Path, folder: Path, generation: int) ->
     population = CALLS[generation]
     scope, line = longest(store, folder, population)
     change(store, lambda con: records.delete(con, population, scope, line.last_seq, line.last_seq))
-    command = [sys.executable, "-m", "busbar_audit.cli", "witness"]
-    done = subprocess.run(
-        [*command, "adopt", str(store), "--witness", str(folder), "--reason", " "],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 3
+    adopting = ("witness", "adopt", store, "--witness", folder, "--reason")
+    assert called(*adopting, " ").returncode == 3
     assert Run(store, folder).result.exit_code == 1
-    done = subprocess.run(
-        [*command, "adopt", str(store), "--witness", str(folder), "--reason", "restored from Monday"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = called(*adopting, "restored from Monday")
+    assert done.returncode == 0
     assert "intact chain(s) adopted: restored from Monday" in done.stdout
     after = Run(store, folder)
     assert (after.result.exit_code, after.about_the_witness) == (0, set())
-    shown = subprocess.run([*command, "show", str(folder), after.file.name], capture_output=True, text=True, check=True)
+    shown = called("witness", "show", folder, after.file.name)
+    assert shown.returncode == 0
     assert "restored from Monday" in shown.stdout
     assert f"{population} {scope}: " in shown.stdout
+
+
+def test_what_was_proven_keeps_its_beginning_when_the_store_is_adopted(
+    store: Path, folder: Path, generation: int
+) -> None:
+    """A purge took a head that was witnessed, another chain was restored: the proof of the first is not lost."""
+    population = CALLS[generation]
+    scope, line = longest(store, folder, population)
+    other = next(e for e in Run(store, folder).lines.values() if e.population == population and e.scope != scope)
+    change(store, lambda con: records.delete(con, population, scope, 1, 3))
+    change(store, lambda con: records.delete(con, population, other.scope, other.last_seq, other.last_seq))
+    assert called("witness", "adopt", store, "--witness", folder, "--reason", "restored").returncode == 0
+    after = Run(store, folder)
+    assert after.about_the_witness == set()
+    heads = {(each[1], each[3]) for each in after.found if each[0] == "BUS-C04"}
+    assert heads == {("info", scope)}
+    kept = after.lines[population, scope]
+    assert (kept.first_seq, kept.first_prev_hash) == (line.first_seq, line.first_prev_hash)
+
+
+def test_adopting_keeps_the_line_of_a_chain_that_is_broken(store: Path, folder: Path, generation: int) -> None:
+    population = CALLS[generation]
+    scope, line = longest(store, folder, population)
+
+    def edited(con: sqlite3.Connection) -> None:
+        second = records.load(con, population, scope)[1]
+        records.save(con, second.edit(tool_digest="sha256:00"))
+
+    change(store, edited)
+    assert called("witness", "adopt", store, "--witness", folder, "--reason", "restored").returncode == 0
+    assert files.read(next(folder.glob("*.witness"))).lines[population, scope] == line
 
 
 def test_the_command_misses_a_witness_that_its_last_report_names(bases: Path, tmp_path: Path, folder: Path) -> None:

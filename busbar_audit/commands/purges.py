@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -45,6 +46,10 @@ def retention(
         Path | None,
         typer.Option("--since", metavar="REPORT", help="Say instead what came and went since this earlier report."),
     ] = None,
+    earlier: Annotated[
+        str | None,
+        typer.Option("--before", metavar="TARGET", help="The same held against an earlier copy of the store."),
+    ] = None,
     policy: PolicyOption = None,
     family: FamilyOption = None,
     schema: SchemaOption = None,
@@ -58,16 +63,18 @@ def retention(
     declared = read_policy(policy) if policy is not None else None
     now = moment(as_of) or datetime.now(UTC)
     before = moment(cutoff, "--cutoff")
-    if since is not None and (cutoff or only or confirm or copy or out):
-        raise UsageError("--since looks back.", "Without --cutoff, --only, --confirm, --copy and --out.")
+    if since is not None and earlier is not None:
+        raise UsageError("--since and --before together.", "One of them: a report, or an earlier copy of the store.")
+    if (since or earlier) and (cutoff or only or confirm or copy or out):
+        raise UsageError("--since and --before look back.", "Without --cutoff, --only, --confirm, --copy and --out.")
     found = find_stores(target, family=family, schema=schema)
     if len(found) > 1:
         raise UsageError(
             f"{len(found)} stores are there.", "One, named by --schema or --family.", "A purge is of one store."
         )
     with console.progress() as say, open_store(found[0], family=family, progress=say) as store:
-        if since is not None:
-            return _since(store, since, int(now.timestamp()), declared, as_json)
+        if since is not None or earlier is not None:
+            return _since(store, since or str(earlier), int(now.timestamp()), declared, as_json, say)
         made = planning.plan(
             store,
             as_of=int(now.timestamp()),
@@ -82,8 +89,15 @@ def retention(
     return show(made.as_dict(), planning.lines(made), made.exit_code, as_json)
 
 
-def _since(store: Store, report: Path, as_of: int, policy: Policy | None, as_json: bool) -> int:
+def _since(
+    store: Store, what: Path | str, as_of: int, policy: Policy | None, as_json: bool, say: Callable[[str], None]
+) -> int:
+    """Hold a report (a path) or an earlier copy (a target) against a store."""
     from busbar_audit.retention import comparison
 
-    made = comparison.compare(store, report, as_of=as_of, policy=policy)
+    if isinstance(what, Path):
+        made = comparison.compare(store, what, as_of=as_of, policy=policy)
+    else:
+        with open_store(what, family=store.family, progress=say) as before:
+            made = comparison.compare_stores(store, before, as_of=as_of, policy=policy)
     return show(made.as_dict(), comparison.lines(made), made.exit_code, as_json)

@@ -41,7 +41,7 @@ def adopt(
         for each in find_stores(target, family=family, schema=schema):
             store = stack.enter_context(open_store(each, family=family, progress=say))
             kept = stack.enter_context(closing(open_witness(directory, store)))
-            result = run_audit(store, progress=say)
+            result = run_audit(store, progress=say, witness=kept)
             adopted = take(kept, result, reason)
             print(f"{store.name} · {printable(store.target.label)}")
             print(f"witness   {kept.file.name}: {adopted} intact chain(s) adopted: {printable(reason)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -23,6 +23,7 @@ _WORDS = {0: "clean", 1: "findings", 3: "inconclusive"}
 _SHOWN = 20
 # What a purge by age may take. Of any other population nothing may ever go.
 _OF = {"mcp_calls": "calls", "call": "calls", "task_events": "tasks", "task_event": "tasks"}
+_OTHER = "the {} another store: no chain of it is here"
 # What can have gone of a chain. Of these a purge by age leaves the first three.
 PURGES = ("head purged", "vanished", "begun anew")
 _TEXT, _NUMBER = "VARCHAR", "BIGINT"
@@ -111,6 +112,66 @@ def compare(store: Store, report: Path, *, as_of: int, policy: Policy | None = N
         return Comparison(since, as_of, unsure="the store was upgraded since: its chains have other names")
     if not rows:
         return Comparison(since, as_of, unsure="the report has no chain to compare with")
+    here = told["location"] == printable(store.target.label)
+    return _held(store, rows, since, as_of, policy, lambda: "" if here else _OTHER.format("report is of"), None)
+
+
+def compare_stores(store: Store, before: Store, *, as_of: int, policy: Policy | None = None) -> Comparison:
+    """Hold the chains of an earlier copy of a store against the store: as `compare`, and times of what went are known exactly.
+
+    Parameters
+    ----------
+    before : the earlier copy; its time is that of its newest record. as_of, policy : as for `compare`.
+
+    Raises
+    ------
+    UsageError : a store without chains.
+    """
+    for each in (store, before):
+        if each.family != busbar.NAME:
+            raise UsageError(f"--before with {each.name}.", "Chains are compared, which busbar stores have.")
+    before.view("chains")
+    rows = before.con.execute(queries.figure("chain_ends").sql).fetchall()
+    since = max((int(row[7]) for row in rows if row[7] is not None), default=0)
+    if lost := sum(loaded.rejected for loaded in before.warehouse.loaded.values()):
+        return Comparison(since, as_of, unsure=f"{lost} row(s) of the earlier store cannot be read")
+    if before.engine != store.engine or before.generation.taken != store.generation.taken:
+        return Comparison(
+            since, as_of, unsure="the earlier store is of another engine or generation: chains have other names"
+        )
+    if not rows:
+        return Comparison(since, as_of, unsure="the earlier store has no chain to compare with")
+    if since > as_of:
+        return Comparison(since, as_of, unsure="the earlier store has records of a later time than the clock")
+    return _held(store, rows, since, as_of, policy or Policy(), lambda: _other_keys(store, before), before)
+
+
+def _other_keys(store: Store, before: Store) -> str:
+    """Why two stores without a chain in common are not the same one; nothing if they have a key in common."""
+    marks = []
+    for each in (store, before):
+        each.view("identity_marks")
+        marks.append(set(each.con.execute(queries.figure("marks").sql).fetchall()))
+    return "" if marks[0] & marks[1] else _OTHER.format("earlier store is")
+
+
+def _newest(before: Store, chains: list[dict[str, Any]]) -> dict[tuple[str, str], int]:
+    """Of chains whose head is gone, the time of the newest record that went."""
+    asked = [(c["population"], c["scope"], c["now_first"]) for c in chains if c["last_seq"] and c["now_first"]]
+    before.warehouse.fill("source.gone", [("population", _TEXT), ("scope", _TEXT), ("now_first", _NUMBER)], asked)
+    found = before.con.execute(queries.figure("gone_until").sql).fetchall()
+    return {(population, scope): newest for population, scope, newest in found if newest is not None}
+
+
+def _held(
+    store: Store,
+    rows: list[tuple[Any, ...]],
+    since: int,
+    as_of: int,
+    policy: Policy,
+    another: Callable[[], str],
+    before: Store | None,
+) -> Comparison:
     store.warehouse.fill("source.since", COLUMNS, rows)
     store.view("chain_records")
     if lost := sum(loaded.rejected for loaded in store.warehouse.loaded.values()):
@@ -119,8 +180,9 @@ def compare(store: Store, report: Path, *, as_of: int, policy: Policy | None = N
     names = [column[0] for column in found.description or ()]
     chains = [dict(zip(names, row, strict=True)) for row in found.fetchall()]
     same = any(c["last_hash"] is not None and c["hash_there"] == c["last_hash"] for c in chains)
-    if not same and told["location"] != printable(store.target.label):
-        return Comparison(since, as_of, unsure="the report is of another store: no chain of it is here")
+    if not same and (why := another()):
+        return Comparison(since, as_of, unsure=why)
+    newest = {} if before is None else _newest(before, chains)
     receipts = [each for each in policy.receipts if since < each.when <= as_of]
     cutoffs = policy.cutoffs_at(as_of)
     for each in receipts:
@@ -128,7 +190,8 @@ def compare(store: Store, report: Path, *, as_of: int, policy: Policy | None = N
     came: Counter[str] = Counter()
     gone = []
     for chain in chains:
-        lost_here = None if chain["last_seq"] is None else _gone(chain, cutoffs)
+        until = newest.get((chain["population"], chain["scope"]), chain["first_ts"])
+        lost_here = None if chain["last_seq"] is None else _gone(chain, cutoffs, until)
         if lost_here is not None:
             gone.append(lost_here)
         anew = lost_here is not None and lost_here.what == "begun anew"
@@ -137,7 +200,7 @@ def compare(store: Store, report: Path, *, as_of: int, policy: Policy | None = N
     return Comparison(since, as_of, len(rows), {k: n for k, n in sorted(came.items()) if n}, tuple(gone), faults)
 
 
-def _gone(c: Mapping[str, Any], cutoffs: Mapping[str, int]) -> Gone | None:
+def _gone(c: Mapping[str, Any], cutoffs: Mapping[str, int], until: int | None) -> Gone | None:
     of = _OF.get(c["population"])
     cutoff = cutoffs.get(of or "")
 
@@ -160,12 +223,13 @@ def _gone(c: Mapping[str, Any], cutoffs: Mapping[str, int]) -> Gone | None:
         if lost <= 0:
             return None
         if first > c["first_seq"] and lost == first - c["first_seq"]:
-            # The times of the removed are not known but for the first of them; the others follow it.
-            return said("head purged", lost, c["first_ts"], f"began at {c['first_seq']}, begins at {first}")
+            # A report has the time of the first of the removed alone; the others follow it.
+            return said("head purged", lost, until, f"began at {c['first_seq']}, begins at {first}")
         return said("gap inside", lost, None, "records between the first and the last are gone")
     if first > last:
         return said("head purged", c["records"], c["last_ts"], f"ended at {last}, begins at {first}")
-    later = c["now_first_ts"] is not None and c["last_ts"] is not None and c["now_first_ts"] > c["last_ts"]
+    # Younger than this chain's end is all that is left of its population, so a purge can have taken all of it.
+    later = c["oldest"] is not None and c["last_ts"] is not None and c["oldest"] > c["last_ts"]
     if first == 1 and later:
         return said("begun anew", c["records"], c["last_ts"], f"ended at {last}, and begins at 1 after that")
     if c["now_last"] < last:
