@@ -67,7 +67,7 @@ def converted(path: str) -> None:
         con.execute("PRAGMA journal_mode = WAL")
         con.execute("PRAGMA synchronous = OFF")
         begun = time.process_time()
-        done = convert(Ledger(con), "s")
+        done = convert(Ledger(con), "s", names=False)
         if done.refusal is not None:
             print(done.refusal.message)
             sys.exit(2)

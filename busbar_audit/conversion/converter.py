@@ -43,13 +43,13 @@ class Conversion:
 
     Attributes
     ----------
-    appends : events written. emitted : ids of all events that the ledger took, in order. refusal : what ended it, if
+    appends : events written. emitted : ids of all events that the ledger took, in order, or None. refusal : what ended it, if
     anything did. pages : (after, rows, last, high) of each page that was read. largest : most rows held at once.
     complete : whether the version was marked. left_out : rows of turns that it passed by.
     """
 
     appends: int = 0
-    emitted: list[str] = field(default_factory=list)
+    emitted: list[str] | None = field(default_factory=list)
     refusal: Refusal | None = None
     pages: list[tuple[int | None, int, int | None, int | None]] = field(default_factory=list)
     largest: int = 0
@@ -65,6 +65,7 @@ def convert(
     now: int = 0,
     before: Callable[[Conversion, str], None] | None = None,
     repaired: bool = False,
+    names: bool = True,
 ) -> Conversion:
     """Convert a session as generation C4 does, from wherever an earlier attempt left it.
 
@@ -74,12 +75,13 @@ def convert(
     before : called before each append ("append"), the resequence and the mark, with what was done so far. What it raises goes
         through, and leaves the ledger as it was then.
     repaired : as C5 does: a turn is grouped over the whole session, and a text of the assistant alone makes one too.
+    names : keep the ids of all events, the one thing that grows with the session beside which turns are somebody's.
 
     Returns
     -------
     What was done. A refusal of the product's ends the attempt and is told there, not raised.
     """
-    done = Conversion()
+    done = Conversion(emitted=[] if names else None)
     try:
         _converted(ledger, session, done, before or (lambda _, __: None), now, repaired)
     except Refusal as refused:
@@ -176,7 +178,8 @@ def _turn(
         except Refusal as refused:
             refused.row = turn.first if event.sequence is None else event.sequence
             raise
-        done.emitted.append(event.event_id)
+        if done.emitted is not None:
+            done.emitted.append(event.event_id)
 
 
 def _missing(ledger: Ledger, session: str, events: list[Event], owned: Owned) -> list[Event]:

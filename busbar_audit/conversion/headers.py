@@ -104,7 +104,8 @@ class _Attempt:
         self._before(self.done, "append")
         event = envelope(self._ids(), self._session, f"invocation-{run}", run, turn.turn_id, body)
         self.done.appends += self._ledger.append(event)
-        self.done.emitted.append(event.event_id)
+        if self.done.emitted is not None:
+            self.done.emitted.append(event.event_id)
 
     def _begin(self, run: str, turn: LegacyTurn, opened: int, status: str, known: str | None) -> None:
         """The header of the run, as the old rows declare that it ended."""

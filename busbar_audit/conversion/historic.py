@@ -52,7 +52,8 @@ def convert_historic(
             for event in events:
                 stop(done, "append")
                 done.appends += ledger.append(event)
-                done.emitted.append(event.event_id)
+                if done.emitted is not None:
+                    done.emitted.append(event.event_id)
         stop(done, MARK)
         ledger.mark(session, clock())
         done.complete = True

@@ -22,10 +22,13 @@ from busbar_audit.transcript.projection import is_terminal
 
 MOST_ROWS, MOST_WEIGHT = 256, 4 << 20
 _INSERT = "INSERT INTO runtime_events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_RESEQUENCE = """SELECT o.event_id FROM runtime_session_event_ordinals AS o
+# By way of a table of SQLite's own, which goes to a file where it grows: the events of a long session are many.
+_RESEQUENCE = """CREATE TEMP TABLE conversion_order AS SELECT row_number() OVER
+(ORDER BY coalesce(b.committed_at, e.committed_at), e.invocation_id, o.ordinal) AS place,
+o.event_id AS event_id FROM runtime_session_event_ordinals AS o
 JOIN runtime_events AS e ON e.event_id = o.event_id
 LEFT JOIN runtime_events AS b ON b.invocation_id = e.invocation_id AND b.event_kind = 'invocation_opened'
-WHERE o.session_id = ? ORDER BY coalesce(b.committed_at, e.committed_at), e.invocation_id, o.ordinal"""
+WHERE o.session_id = ?"""
 
 
 @dataclass(frozen=True)
@@ -282,18 +285,20 @@ class Ledger:
     def resequence(self, session: str) -> None:
         """Number all events of a session anew, by when their invocation was opened, in one transaction."""
         self._last = None
-        order = [event for (event,) in self._con.execute(_RESEQUENCE, (session,))]
+        self._con.execute("DROP TABLE IF EXISTS temp.conversion_order")
+        self._con.execute(_RESEQUENCE, (session,))
         self._con.execute("BEGIN IMMEDIATE")
         try:
             self._con.execute("DELETE FROM runtime_session_event_ordinals WHERE session_id = ?", (session,))
-            self._con.executemany(
-                "INSERT INTO runtime_session_event_ordinals VALUES (?, ?, ?)",
-                ((session, place, event) for place, event in enumerate(order, 1)),
+            self._con.execute(
+                "INSERT INTO runtime_session_event_ordinals SELECT ?, place, event_id FROM temp.conversion_order",
+                (session,),
             )
         except BaseException:
             self._con.execute("ROLLBACK")
             raise
         self._con.execute("COMMIT")
+        self._con.execute("DROP TABLE temp.conversion_order")
 
 
 def _terminal(text: str) -> bool:

@@ -83,7 +83,7 @@ class Uninterrupted:
         finds it converted.
         """
         whole = self.whole
-        return whole.complete and not whole.left_out and len(whole.emitted) == whole.appends
+        return whole.complete and not whole.left_out and len(whole.emitted or ()) == whole.appends
 
     def near(self, clone: sqlite3.Connection, point: int) -> Iterator[str]:
         """The same of a resume up to the end of the turn that was cut, where `turn_by_turn`; after recovery, to the very end.
@@ -94,7 +94,7 @@ class Uninterrupted:
         with closing(clone_of(clone)) as other:
             if recover(other, self.session, DAY):
                 yield from (f"{AFTER_RECOVERY}{what}" for what in self._resumed(other))
-        emitted = self.whole.emitted
+        emitted = self.whole.emitted or []
         ends = point
         while ends < len(emitted) and (ends == point or self._turn(emitted[ends]) == self._turn(emitted[ends - 1])):
             ends += 1
@@ -109,9 +109,10 @@ class Uninterrupted:
 
         with suppress(Stopped):
             second = convert(Ledger(clone, self.memory), self.session, now=DAY, before=stop)
-        if second.emitted != emitted[point:ends]:
+        again = second.emitted or []
+        if again != emitted[point:ends]:
             yield OWED
-        if clone.total_changes - changes != 2 * len(second.emitted):
+        if clone.total_changes - changes != 2 * len(again):
             yield KEPT
         first = len(self.begun.events) + point
         places = clone.execute(
