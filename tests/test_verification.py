@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import json
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +16,7 @@ from cryptography.hazmat.primitives.asymmetric import ed25519, rsa
 from support_cli import called, last
 from support_reports import clean_store
 
+from busbar_audit.commands import runs
 from busbar_audit.errors import ReportError, UsageError
 from busbar_audit.reporting import signature
 from busbar_audit.reporting.verification import SIGNED, UNCHECKED, UNSIGNED, lines, verify
@@ -113,6 +117,18 @@ def test_a_folder_of_nothing_was_not_verified(tmp_path: Path) -> None:
     told = {"schema": "busbar-audit/manifest/1", "files": {}, "runs": [], "inputs": []}
     (tmp_path / "manifest.json").write_text(json.dumps(told))
     assert {each.name for each in verify(tmp_path).differences} == {"run.json", "index.html"}
+
+
+def test_a_result_that_cannot_be_written_down_is_no_fault_of_the_program(
+    written: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Full(io.StringIO):
+        def write(self, text: str) -> int:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(sys, "stdout", Full())
+    with pytest.raises(ReportError, match="cannot be written to standard output: No space left"):
+        runs.verify(written / "report")
 
 
 def test_another_key_is_told(written: Path, copy: Path) -> None:
