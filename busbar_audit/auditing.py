@@ -89,6 +89,9 @@ def audit(
         values["--restart-proof"] = True
     if witness is not None:
         values["--witness"] = True
+    for option, given in (("--before", before), ("--export", export)):
+        if given is not None:
+            values[option] = True
     store.warehouse.fill(
         "source.restart_rows",
         [(name, _TEXT) for name in ("phase", "subject", "scope", "place", "state", "digest")],
@@ -96,11 +99,10 @@ def audit(
     )
     if before is not None:
         say("reading the earlier store")
-        values["--before"] = True
     fill_before(store, before)
-    if export is not None:
-        values["--export"] = True
     fill_captured(store, export)
+    for option in values.keys() & {"--before", "--export"}:
+        _require_use(option, selected, store, values)
 
     run = _Run(store, selected, values, say, fast, accepted, witness)
     results = run.results()
@@ -137,6 +139,22 @@ def audit(
         witness=None if witness is None else witness.document(),
     )
     return replace(result, advance=run.advance(result))
+
+
+def _require_use(option: str, selected: Sequence[Check], store: Store, values: Mapping[str, Any]) -> None:
+    """Refuse an input that no check would look at: the run would be clean, and what was asked for not checked."""
+    mine = [check for check in checks.catalogue() if check.family == store.family and check.needs == option]
+    if any(check in selected and not checks.not_applicable(check, store, values) for check in mine):
+        return
+    if mine and any(not checks.not_applicable(check, store, values) for check in mine):
+        raise UsageError(
+            f"{option} is given, and {', '.join(check.code for check in mine)}, which reads it, is not selected.",
+            "Another --only or --skip, or no such input.",
+        )
+    told = "; ".join(f"{check.code} is for {check.query.header['applies']}" for check in mine) or "none reads it"
+    raise UsageError(
+        f"{option} is given, and no check of {store.name} reads it.", f"Expected a store that one does: {told}."
+    )
 
 
 def _in_force(policy: Policy, as_of: int) -> dict[str, list[Acceptance]]:

@@ -427,3 +427,34 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     for command in ("inspect", "checks", "audit", "report", "synth", "demo", "lab"):
         assert main_here(command, "--help") == 0
         assert f"Usage: busbar-audit {command}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("retention", "x.db", "--as-of", "0001-01-01T00:00:00+14:00"), "the years 1970 to 9999"),
+        (("retention", "x.db", "--cutoff", "9999-12-31T23:59:59-14:00"), "the years 1970 to 9999"),
+        (("synth", "busbar", "--out", "nowhere/x.db"), "nowhere/x.db cannot be written: unable to open"),
+        (("synth", "maka", "--out", "nowhere/x.sqlite"), "nowhere/x.sqlite cannot be written: unable to open"),
+    ],
+)
+def test_wrong_times_and_places_are_told_in_words(
+    arguments: tuple[str, ...], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = called(*arguments)
+    assert done.returncode in (2, 3)
+    assert says in done.stderr
+    assert "fault of this program" not in done.stderr
+
+
+def test_a_working_directory_that_is_gone_is_told(
+    stores: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    for option in ("--out", "--history"):
+        done = called("audit", stores / "clean.db", *QUICK, option, "reports")
+        assert (done.returncode, last(done.stdout)) == (3, "inconclusive")
+        assert "reports cannot be written: No such file or directory" in done.stderr

@@ -61,8 +61,38 @@ def test_rows_that_a_conversion_changed_are_named(workspace: Path, tmp_path: Pat
         ("f1", 8, 1, "1 row(s) changed", "critical"),
         ("f2", 16, 2, "2 row(s) gone", "critical"),
         ("f3", 21, 1, "1 row(s) ending added", "info"),  # as the header-era converter does
-        ("l1", 21, 1, "1 row(s) added", "critical"),
+        ("l1", 21, 1, "1 row(s) appended", "info"),
     ]
+
+
+def test_a_workspace_in_use_is_no_alarm(workspace: Path, tmp_path: Path) -> None:
+    """Sessions go on, come and are deleted between two copies; a row put inside or taken without that is told."""
+    earlier, later = tmp_path / "earlier.sqlite", Path(shutil.copy(workspace, tmp_path / "later.sqlite"))
+    shutil.copy(workspace, earlier)
+    with closing(sqlite3.connect(earlier)) as con:
+        con.execute("DELETE FROM session_messages WHERE session_id = 'f1'")  # imported since
+        con.execute("DELETE FROM session_messages WHERE session_id = 'f2' AND sequence > 10")  # went on since
+        con.execute("DELETE FROM session_messages WHERE session_id = 'f3' AND sequence = 4")  # put inside since
+        con.commit()
+    with closing(sqlite3.connect(later)) as con:
+        con.execute("DELETE FROM session_messages WHERE session_id = 'l1'")
+        con.commit()
+        unexplained = _rows_changed(later, earlier)[1]
+        con.execute("INSERT INTO session_metadata_tombstones VALUES ('l1', 1, 0)")
+        con.commit()
+    told = {(place, detail.partition(" row(s) ")[2], severity) for place, _, _, detail, severity in unexplained}
+    assert {each for each in told if each[2] != "info"} == {("f3", "added", "critical"), ("l1", "gone", "critical")}
+    assert ("f1", "appended", "info") in told
+    after = {(place, severity) for place, *_, severity in _rows_changed(later, earlier)[1]}
+    assert after == {("f1", "info"), ("f2", "info"), ("f3", "critical"), ("l1", "info")}
+
+
+def test_an_earlier_store_that_no_check_reads_is_refused(workspace: Path, tmp_path: Path) -> None:
+    gateway = write_busbar(tmp_path / "gateway.db", generation=9, calls=10).path
+    with open_store(gateway) as store, pytest.raises(UsageError, match="no check of busbar sqlite v9 reads it"):
+        audit(store, before=gateway)
+    with open_store(workspace) as store, pytest.raises(UsageError, match="MAKA-D20, which reads it, is not selected"):
+        audit(store, before=workspace, only=["MAKA-A05"])
 
 
 def test_an_earlier_store_of_another_kind_is_refused(workspace: Path, tmp_path: Path) -> None:

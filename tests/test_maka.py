@@ -162,6 +162,7 @@ def test_there_are_enough_faults_and_every_check_has_one() -> None:
         "A04",
         "A11",
         "A12",
+        "A13",
         "B03",
         "B10",
         "D15",
@@ -193,6 +194,13 @@ def _changed(base: Path, folder: Path, *statements: str) -> Judged:
         (["DROP INDEX runtime_events_by_run"], {"A04"}),
         (["PRAGMA user_version = 15"], {"A12"}),
         (["PRAGMA journal_mode = delete"], {"A02"}),
+        (["UPDATE session_metadata SET payload_json = '[' WHERE session_id = 's1'"], {"A13"}),
+        (
+            ["UPDATE session_metadata SET payload_json = json_set(payload_json, '$.id', 's2') WHERE session_id = 's1'"],
+            {"A13"},
+        ),
+        # Half a surrogate pair in a name is legal.
+        (['UPDATE session_metadata SET payload_json = replace(payload_json, \'{"\', \'{"name":"\\ud83d","\')'], set()),
         (
             [
                 "UPDATE runtime_events SET payload_json = CAST(x'7bff7d' AS TEXT) WHERE event_id = 's2-i1-e3'",

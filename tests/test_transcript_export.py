@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import base64
 import json
+import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +76,33 @@ def test_an_answer_that_is_what_both_readers_show_is_no_finding(workspace: Path,
     assert _found(store, tmp_path, {"sessionId": "c1", "messages": _rows(session)}) == []
     for direction in ("older", "newer"):
         assert _found(store, tmp_path, {"sessionId": "c1", "pages": _pages(session, direction)}) == []
+
+
+def test_a_page_captured_twice_and_a_session_that_says_nothing_yet_are_no_alarm(
+    workspace: Path, store: Store, tmp_path: Path
+) -> None:
+    pages = _pages(read_session(workspace, "c1"))
+    assert _found(store, tmp_path, {"sessionId": "c1", "pages": [*pages, pages[0]]}) == []
+    with open_store(_with_new_session(workspace, tmp_path)) as opened:
+        found = _found(opened, tmp_path, *({"sessionId": each, "rows": []} for each in ("new", "l1", "nowhere")))
+    assert {(place, severity) for place, _, severity, _ in found} == {("l1", "high"), ("nowhere", "high")}
+
+
+def _with_new_session(workspace: Path, folder: Path) -> Path:
+    path = Path(shutil.copy(workspace, folder / "runtime.sqlite"))
+    with closing(sqlite3.connect(path)) as con:
+        columns = [name for _, name, *_ in con.execute("PRAGMA table_info(session_metadata)")]
+        told = ", ".join(
+            {"session_id": "'new'", "payload_json": '\'{"id":"new"}\''}.get(name, name) for name in columns
+        )
+        con.execute(f"INSERT INTO session_metadata SELECT {told} FROM session_metadata WHERE session_id = 's1'")
+        con.commit()
+    return path
+
+
+def test_half_a_surrogate_pair_as_an_id_is_refused(store: Store, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="half a surrogate pair"):
+        _found(store, tmp_path, {"sessionId": "\ud800", "rows": []})
 
 
 def test_an_answer_of_one_reader_says_of_which(workspace: Path, store: Store, tmp_path: Path) -> None:

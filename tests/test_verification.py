@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import json
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,9 +16,10 @@ from cryptography.hazmat.primitives.asymmetric import ed25519, rsa
 from support_cli import called, last
 from support_reports import clean_store
 
+from busbar_audit.commands import runs
 from busbar_audit.errors import ReportError, UsageError
 from busbar_audit.reporting import signature
-from busbar_audit.reporting.verification import SIGNED, UNCHECKED, UNSIGNED, verify
+from busbar_audit.reporting.verification import SIGNED, UNCHECKED, UNSIGNED, lines, verify
 
 SIGNATURE, MANIFEST = ("signature", "manifest.sig"), ("manifest", "manifest.json")
 AS_OF = ("--as-of", "2023-11-23T00:00:00Z", "--only", "BUS-C01")
@@ -86,6 +90,14 @@ def _manifest(copy: Path, change: Callable[[dict[str, object]], object]) -> None
         (lambda c: _manifest(c, lambda m: m["files"].pop("junit.xml")), {("added", "junit.xml"), SIGNATURE}),
         (lambda c: _manifest(c, lambda m: m["files"].update({"../s.db": {}})), {("manifest", "../s.db"), SIGNATURE}),
         (lambda c: _manifest(c, lambda m: m["tool"].update(version="9")), {SIGNATURE}),
+        (lambda c: _manifest(c, lambda m: m.update(inputs=[])), {MANIFEST, SIGNATURE}),
+        (lambda c: _manifest(c, lambda m: m.update(inputs=5, tool=[1])), {MANIFEST, SIGNATURE}),
+        (lambda c: _manifest(c, lambda m: m.pop("runs")), {MANIFEST, SIGNATURE}),
+        (lambda c: _manifest(c, lambda m: m["files"].pop("run.json")) or (c / "run.json").unlink(),
+         {("manifest", "run.json"), SIGNATURE}),
+        (lambda c: _manifest(c, lambda m: m["files"].update({"x" * 5000: {}})), {("manifest", "x" * 5000), SIGNATURE}),
+        (lambda c: (c / "manifest.json").rename(c.parent / "m") and (c / "manifest.json").symlink_to(c.parent / "m"),
+         {("link", "manifest.json")}),
         (lambda c: (c / "manifest.sig").write_text("AAAA"), {SIGNATURE}),
         (lambda c: (c / "manifest.sig").write_text("not base64 é"), {SIGNATURE}),
         (lambda c: (c / "manifest.sig").unlink(), {SIGNATURE}),
@@ -98,6 +110,25 @@ def test_each_change_is_named(
     found = verify(copy, written / "own.pub")
     assert {(each.kind, each.name) for each in found.differences} == kinds
     assert found.exit_code == 1
+    assert list(lines(found, copy))
+
+
+def test_a_folder_of_nothing_was_not_verified(tmp_path: Path) -> None:
+    told = {"schema": "busbar-audit/manifest/1", "files": {}, "runs": [], "inputs": []}
+    (tmp_path / "manifest.json").write_text(json.dumps(told))
+    assert {each.name for each in verify(tmp_path).differences} == {"run.json", "index.html"}
+
+
+def test_a_result_that_cannot_be_written_down_is_no_fault_of_the_program(
+    written: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Full(io.StringIO):
+        def write(self, text: str) -> int:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(sys, "stdout", Full())
+    with pytest.raises(ReportError, match="cannot be written to standard output: No space left"):
+        runs.verify(written / "report")
 
 
 def test_another_key_is_told(written: Path, copy: Path) -> None:
@@ -116,6 +147,8 @@ def test_no_manifest_and_no_key_are_told_apart(written: Path, copy: Path, tmp_pa
         "[]",
         '{"schema": "another", "files": {}}',
         '{"schema": "busbar-audit/manifest/1"}',
+        '{"schema": "busbar-audit/manifest/2", "files": {}}',
+        '{"schema": "busbar-audit/manifest/1", "files": {"a": {}}, "files": {}}',
         "[" * 100_000,
     ):
         (copy / "manifest.json").write_text(content)

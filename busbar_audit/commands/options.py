@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +11,9 @@ import typer
 from busbar_audit.errors import UsageError
 from busbar_audit.target import parse_target
 from busbar_audit.text import printable
+
+# Of times: stores count seconds from its beginning.
+_FIRST_YEAR = 1970
 
 TargetArgument = Annotated[
     str,
@@ -71,7 +74,12 @@ def moment(text: str | None, option: str = "--as-of") -> datetime | None:
         ) from None
     if moment.tzinfo is None:
         raise UsageError(f"{option} {printable(text)}", "Expected a zone, such as 2026-03-01T00:00:00Z.")
-    return moment
+    try:
+        if (moment := moment.astimezone(UTC)).year >= _FIRST_YEAR:
+            return moment
+    except OverflowError:
+        pass
+    raise UsageError(f"{option} {printable(text)}", f"Expected a time of the years {_FIRST_YEAR} to 9999, in UTC.")
 
 
 def database(copy: str) -> str:

@@ -27,7 +27,7 @@ from busbar_audit.commands.options import (
     WitnessOption,
     moment,
 )
-from busbar_audit.commands.showing import show_run
+from busbar_audit.commands.showing import show_run, written_out
 from busbar_audit.errors import UsageError
 from busbar_audit.policy import read_policy
 from busbar_audit.result import run_dict
@@ -162,9 +162,10 @@ def verify(
     from busbar_audit.reporting import verification
 
     found = verification.verify(report, key)
-    for line in verification.lines(found, report):
-        print(line)
-    print("clean" if not found.differences else "findings")
+    with written_out():
+        for line in verification.lines(found, report):
+            print(line)
+        print("clean" if not found.differences else "findings")
     return found.exit_code
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,7 +10,8 @@ from typing import Annotated, Any
 import typer
 
 from busbar_audit import console
-from busbar_audit.errors import UsageError
+from busbar_audit.errors import ReportError, UsageError
+from busbar_audit.text import printable
 
 
 def synth(
@@ -73,8 +75,15 @@ def synth(
             written = making.write_a2a_kind(kind, out, schema, policy, **options)
         else:
             written = _written(kind, out, schema, options)
-        for line in written:
-            print(line)
+        try:
+            for line in written:
+                print(line)
+        except sqlite3.OperationalError as error:
+            raise ReportError(
+                f"{printable(out)} cannot be written: {error}.",
+                "A place this user may write to, with room for the store.",
+                "What is there of it is not whole.",
+            ) from error
     return 0
 
 

@@ -44,7 +44,8 @@ def next_run(directory: Path, target: str) -> Iterator[Path]:
     OutputExists : `directory` or its page is something else. ReportError : another run is under way over the target, or
         nothing can be written there.
     """
-    place = directory.resolve()
+    with _told(directory):
+        place = directory.resolve()
     key = hashlib.sha256(target.encode("utf-8", "surrogateescape")).hexdigest()[:16]
     with contextlib.ExitStack() as stack:
         with _told(place):

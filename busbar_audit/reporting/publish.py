@@ -36,7 +36,7 @@ def claimed(out: str | os.PathLike[str]) -> Iterator[None]:
     ------
     ReportError : another run holds it, or nothing can be written beside it. OutputExists : as for `published`.
     """
-    place = Path(out).resolve()
+    place = _real(out)
     with contextlib.ExitStack() as stack:
         with _told(place):
             place.parent.mkdir(parents=True, exist_ok=True)
@@ -60,8 +60,7 @@ def published(out: str | os.PathLike[str], *, is_claimed: bool = False) -> Itera
     OutputExists : `out` is there and is not an earlier report (an empty directory may be taken).
     ReportError : the directory cannot be written, the disk is full, another run writes there.
     """
-    # The place itself, not a link to it: a rename would replace the link.
-    place = Path(out).resolve()
+    place = _real(out)
     with contextlib.nullcontext() if is_claimed else claimed(place), _directory(place) as report:
         yield report
 
@@ -122,6 +121,12 @@ def _exists(place: Path, why: str) -> OutputExists:
         "Expected a new name, an empty directory or an earlier report.",
         "Nothing was changed. Choose another --out, or move this away.",
     )
+
+
+def _real(out: str | os.PathLike[str]) -> Path:
+    """The place itself, not a link to it: a rename would replace the link."""
+    with _told(Path(out)):  # a relative one has no place where the working directory is gone
+        return Path(out).resolve()
 
 
 def _told(place: Path) -> contextlib.AbstractContextManager[None]:

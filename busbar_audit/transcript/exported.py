@@ -77,6 +77,8 @@ def _answer(told: Any, name: str) -> Answer:
     given = [key for key in ("rows", "messages", "pages") if isinstance(told, dict) and isinstance(told.get(key), list)]
     if not isinstance(session, str) or not session or len(given) != 1:
         raise UsageError(f"--export {name} is of another shape.", _SHAPE)
+    if storable(session) != session:
+        raise UsageError(f"--export {name}: a sessionId holds half a surrogate pair.", "Expected the id of a session.")
     generation = told.get("generation", "Q-B")
     if generation not in GENERATIONS:
         raise UsageError(f"--export {name} names an unknown generation.", f"Expected one of {', '.join(GENERATIONS)}.")
@@ -98,7 +100,8 @@ def _joined(pages: Iterable[Any], name: str) -> dict[int, Any]:
                 parts.setdefault(int(f["sequence"]), []).append(one)
         except (KeyError, TypeError, ValueError, OverflowError, binascii.Error):
             raise UsageError(f"--export {name}: a page is of another shape.", _SHAPE) from None
-    return {sequence: _record(sorted(own)) for sequence, own in parts.items()}
+    # A page that was captured twice says nothing else.
+    return {sequence: _record(sorted(set(own))) for sequence, own in parts.items()}
 
 
 def _record(parts: Sequence[tuple[int, int, bytes]]) -> Any:
