@@ -6,7 +6,7 @@ STAMP   = $(VENV)/.installed
 TOOLS   = $(VENV)/.tools
 PIP     = $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help demo test test-full lint bench bench-small bench-postgres bench-a2a bench-maka rehearse-long mutants browser-tools docs clean
+.PHONY: help demo test test-full lint bench bench-small bench-postgres bench-a2a bench-maka rehearse-long mutants browser-tools docs clean bench-witness
 help:
 	@echo "make demo       sample stores, audited and reported; prints where to look"
 	@echo "make test       the whole suite"
@@ -17,6 +17,7 @@ help:
 	@echo "make bench-postgres  on PostgreSQL, against COPY of the same tables"
 	@echo "make bench-a2a  A2A payloads and stores, against COPY of the same tables"
 	@echo "make bench-maka  transcript readers over a million events, against json.loads of each"
+	@echo "make bench-witness  a witness of a million chains, read, compared and advanced"
 	@echo "make rehearse-long  a conversion of 20,000 rows cut at 20 points, and what conversions cost"
 	@echo "make mutants    breaks the verifiers on purpose; every mutant must turn a test red"
 	@echo "make browser-tools  axe-core for the tests in a browser, which BUSBAR_AUDIT_BROWSER=auto turns on"
@@ -61,6 +62,9 @@ bench-postgres: $(STAMP)
 
 bench-maka: $(STAMP)
 	$(BIN)/python -m benchmarks.maka
+
+bench-witness: $(STAMP)
+	$(BIN)/python -m benchmarks.witness
 
 bench-a2a: $(STAMP)
 	$(BIN)/python -m benchmarks.a2a

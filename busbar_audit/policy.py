@@ -113,6 +113,13 @@ class Policy:
         cutoffs = self.cutoffs_at(as_of)
         if "tasks" in cutoffs:
             values["cutoff"] = cutoffs["tasks"]
+        if "calls" in cutoffs:
+            values["calls_cutoff"] = cutoffs["calls"]
+        for each in self.receipts:
+            if each.when <= as_of:
+                values["receipts"] = True
+                name = f"receipt_{each.of}"
+                values[name] = max(each.cutoff, values.get(name, 0))
         return values
 
     def cutoffs_at(self, as_of: int) -> dict[str, int]:

@@ -12,15 +12,17 @@ store at the same place, and the same store at another place, are told apart.
 from __future__ import annotations
 
 import fcntl
+import gc
 import hashlib
 import json
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from json.encoder import encode_basestring_ascii as _quoted
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from busbar_audit.errors import WitnessError
 from busbar_audit.text import printable
@@ -30,6 +32,21 @@ SUFFIX = ".witness"
 MARKS = 16
 RENEWALS = 1000
 _LOCK = ".lock"
+_TEXT: set[type] = {str}
+_NUMBER: set[type] = {int}
+_NULL: set[type] = {type(None)}
+# Of the values of a line, in their order.
+_KINDS: tuple[set[type], ...] = (
+    _TEXT,
+    _TEXT,
+    _NUMBER,
+    _TEXT | _NULL,
+    _NUMBER,
+    _TEXT | _NULL,
+    _NUMBER,
+    _NUMBER | _NULL,
+    {bool},
+)
 _NONE: Mapping[tuple[str, str], str] = {}
 # Columns of source.witness, a row a chain, and source.witness_file, one row if there is a witness.
 LINE_COLUMNS = [
@@ -54,8 +71,7 @@ FILE_COLUMNS = [
 ]
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
     """What was witnessed of one chain: its extent and its last hash. It begins where the chain began when it was first seen.
 
     last_ts : time of the last record, unix seconds. finished : the task it is of was in a terminal state.
@@ -120,6 +136,18 @@ def file_name(location: str) -> str:
     return hashlib.sha256(location.encode("utf-8", "surrogateescape")).hexdigest()[:24] + SUFFIX
 
 
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Without the garbage collector, which would look again and again through millions of rows that are no garbage."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
 def read(file: Path) -> Content:
     """Read a witness file.
 
@@ -127,6 +155,11 @@ def read(file: Path) -> Content:
     ------
     ValueError : it is not as this program left it. OSError : it cannot be read.
     """
+    with uncollected():
+        return _read(file)
+
+
+def _read(file: Path) -> Content:
     text = file.read_bytes()
     body, _, seal = text.rpartition(b"\nsha256 ")
     if hashlib.sha256(body + b"\n").hexdigest().encode() + b"\n" != seal:
@@ -135,27 +168,32 @@ def read(file: Path) -> Content:
     if lines[0] != FORMAT:
         raise ValueError(f"it begins with {printable(lines[0])[:60]}, expected {FORMAT}")
     head = json.loads(lines[1])
-    read_lines = [Line(*json.loads(line)) for line in lines[2:]]
-    if not all(_right(line) for line in read_lines):
+    # All at once: a witness of a million chains is read in seconds, and a call a line would double them.
+    rows = json.loads(f"[{','.join(lines[2:])}]")
+    if len(rows) != len(lines) - 2 or not _right(rows):
         raise ValueError("a line of it has values of other kinds")
+    read_lines = list(map(Line._make, rows))
     return Content(
         str(head["location"]),
         tuple(str(mark) for mark in head["marks"]),
         int(head["updated"]),
         tuple(Adoption(**each) for each in head["adoptions"]),
-        {line.key: line for line in read_lines},
+        dict(zip(((line[0], line[1]) for line in read_lines), read_lines, strict=True)),
         tuple(Renewal(**each) for each in head.get("renewals", ())),
     )
 
 
-def _right(line: Line) -> bool:
-    texts = (line.population, line.scope, line.first_prev_hash or "", line.last_hash or "")
-    numbers = (line.first_seq, line.last_seq, line.records, line.last_ts or 0)
-    return (
-        all(isinstance(each, str) for each in texts)
-        and all(type(each) is int and -(2**63) <= each < 2**63 for each in numbers)
-        and isinstance(line.finished, bool)
-    )
+def _right(rows: Sequence[Any]) -> bool:
+    """Whether every row has the values of a line, column by column."""
+    if set(map(type, rows)) - {list} or set(map(len, rows)) - {len(_KINDS)}:
+        return False
+    for column, kinds in zip(zip(*rows, strict=True), _KINDS, strict=False):
+        if set(map(type, column)) - kinds:
+            return False
+        numbers = [each for each in column if each is not None] if int in kinds else []
+        if numbers and not -(2**63) <= min(numbers) <= max(numbers) < 2**63:
+            return False
+    return True
 
 
 def write(file: Path, content: Content) -> None:
@@ -193,8 +231,18 @@ def _text(content: Content) -> Iterator[bytes]:
     }
     yield f"{FORMAT}\n".encode()
     yield json.dumps(head).encode() + b"\n"
-    for line in content.lines.values():
-        yield json.dumps(list(vars(line).values())).encode() + b"\n"
+    for p, s, first, prev, last, digest, records, ts, finished in content.lines.values():
+        # As json.dumps writes it, in a third of the time.
+        texts = (
+            _quoted(p),
+            _quoted(s),
+            "null" if prev is None else _quoted(prev),
+            "null" if digest is None else _quoted(digest),
+        )
+        yield (
+            f"[{texts[0]}, {texts[1]}, {first}, {texts[2]}, {last}, {texts[3]}, {records}, "
+            f"{'null' if ts is None else ts}, {'true' if finished else 'false'}]\n"
+        ).encode()
 
 
 class Witness:
@@ -268,6 +316,19 @@ class Witness:
         """
         if self.status not in ("new", "read"):
             return False
+        with uncollected():
+            self.content = self._advanced(lines, proven, marks, at, anew)
+            self._write()
+        return True
+
+    def _advanced(
+        self,
+        lines: Iterable[Line],
+        proven: Mapping[tuple[str, str], str],
+        marks: Sequence[str],
+        at: int,
+        anew: Mapping[tuple[str, str], str],
+    ) -> Content:
         old = self.content
         intact = {line.key: line for line in lines}
         now = dict(intact)
@@ -282,15 +343,13 @@ class Witness:
             else:
                 # It was proven from its old beginning on, whatever a purge has taken of that since.
                 now[later] = _from(now[later], line)
-        self.content = replace(
+        return replace(
             old,
             marks=old.marks or tuple(marks)[:MARKS],
             updated=max(old.updated, at),
             lines=dict(sorted(now.items())),
             renewals=tuple(renewals[-RENEWALS:]),
         )
-        self._write()
-        return True
 
     def adopt(
         self,
@@ -365,7 +424,7 @@ class Witness:
 
 def _from(now: Line, before: Line) -> Line:
     """A line with the beginning that was witnessed."""
-    return replace(now, first_seq=before.first_seq, first_prev_hash=before.first_prev_hash)
+    return now._replace(first_seq=before.first_seq, first_prev_hash=before.first_prev_hash)
 
 
 def _iso(seconds: float) -> str:

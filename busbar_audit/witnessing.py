@@ -14,7 +14,7 @@ from busbar_audit.result import Result
 from busbar_audit.store import Store
 from busbar_audit.stores import busbar
 from busbar_audit.warehouse import Warehouse
-from busbar_audit.witness import FILE_COLUMNS, LINE_COLUMNS, Witness, file_name
+from busbar_audit.witness import FILE_COLUMNS, LINE_COLUMNS, Witness, file_name, uncollected
 
 
 def open_witness(
@@ -60,11 +60,8 @@ def fill_witness(warehouse: Warehouse, witness: Witness | None, marks_found: int
     taken_at : unix seconds of the copy.
     """
     content = None if witness is None else witness.content
-    warehouse.fill(
-        "source.witness",
-        LINE_COLUMNS,
-        [tuple(vars(line).values()) for line in content.lines.values()] if content else [],
-    )
+    with uncollected():
+        warehouse.fill("source.witness", LINE_COLUMNS, content.lines.values() if content else [])
     rows = []
     if witness is not None and content is not None:
         marks, updated = len(content.marks), content.updated or None

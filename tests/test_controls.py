@@ -392,6 +392,31 @@ def test_a_cutoff_shows_what_retention_left(bases: Path) -> None:
     assert _asked(path, "T15", cutoff=START).outcome is Outcome.PASS
 
 
+@pytest.mark.parametrize("generation", [9, 12])
+def test_a_purge_that_did_not_run_and_a_receipt_that_is_not_so(generation: int, bases: Path) -> None:
+    path = built(bases, generation, {})
+    late, early = START + 2 * DAY, START - DAY
+    with open_store(path) as store:
+        calls = sum(int(ts) < late for (ts,) in store.view("calls").project("ts").fetchall())
+        tasks = sum(
+            kind == "terminal" and int(ts) < late
+            for kind, ts in store.view("tasks").project("class, updated_at").fetchall()
+        )
+    assert min(calls, tasks) > 0
+    found = _asked(path, "M12", calls_cutoff=late)
+    assert ([f.records for f in found.samples], found.severity) == ([calls], "low")
+    assert _asked(path, "M12", calls_cutoff=early).outcome is Outcome.PASS
+    for given, counts in (
+        ({"receipt_calls": late}, [calls]),
+        ({"receipt_tasks": late}, [tasks]),
+        ({"receipt_calls": late, "receipt_tasks": late}, [calls, tasks]),
+        ({"receipt_calls": early, "receipt_tasks": early}, []),
+    ):
+        found = _asked(path, "C25", receipts=True, **given)
+        assert sorted(f.records for f in found.samples) == sorted(counts)
+        assert found.outcome is (Outcome.FINDING if counts else Outcome.PASS)
+
+
 def test_servers_among_the_pools_of_a_key(bases: Path, tmp_path: Path) -> None:
     path = copied(built(bases, 9, {}), tmp_path / "store.db")
     given = {"pools": ["fast", "slow"], "servers": ["github", "jira"]}

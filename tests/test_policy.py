@@ -21,7 +21,9 @@ from busbar_audit.result import Result
 from busbar_audit.store import open_store
 from busbar_audit.synth.faults import FAULTS
 
-NEEDS_LISTS = ("BUS-K05", "BUS-A05", "BUS-T15")
+NEEDS_LISTS = ("BUS-K05", "BUS-A05", "BUS-T15", "BUS-M12", "BUS-C25")
+
+MORE = 'calls = "1h"\n[[receipt]]\nwhen = 2023-11-20\nof = "calls"\ncutoff = 2023-11-17\ncount = 5\n'
 
 
 @pytest.fixture(scope="module")
@@ -56,13 +58,13 @@ def outcomes(result: Audited) -> dict[str, Outcome]:
 def test_without_a_policy_what_needs_one_does_not_apply(base: Path) -> None:
     result = audited(base, None)
     said = {r.code: (r.outcome, r.reason) for r in result.results}
-    for code, need in zip(NEEDS_LISTS, ("pools", "servers", "cutoff"), strict=True):
+    for code, need in zip(NEEDS_LISTS, ("pools", "servers", "cutoff", "calls_cutoff", "receipts"), strict=True):
         assert said[code] == (Outcome.NOT_APPLICABLE, f"needs {need}")
     assert result.document["requested"]["policy"] is None
 
 
 def test_lists_and_cutoffs_reach_the_checks(base: Path, tmp_path: Path) -> None:
-    policy = declared(tmp_path, '[gateway]\npools = ["fast"]\nservers = ["crm"]\n[retention]\ntasks = "1h"\n')
+    policy = declared(tmp_path, '[gateway]\npools = ["fast"]\nservers = ["crm"]\n[retention]\ntasks = "1h"\n' + MORE)
     store = copied(base, tmp_path / "store.db")
     with closing(sqlite3.connect(store)) as con:
         con.execute('UPDATE keys SET allowed_pools = \'["fast", "crm_read"]\' WHERE rowid = 1')
@@ -72,6 +74,8 @@ def test_lists_and_cutoffs_reach_the_checks(base: Path, tmp_path: Path) -> None:
         "BUS-K05": Outcome.FINDING,
         "BUS-A05": Outcome.PASS,
         "BUS-T15": Outcome.FINDING,
+        "BUS-M12": Outcome.FINDING,
+        "BUS-C25": Outcome.FINDING,
     }
     (grant,) = (r for r in result.results if r.code == "BUS-K05")
     assert [f.detail for f in grant.samples] == ["no pools, but servers or tools: crm_read"]

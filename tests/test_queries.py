@@ -192,6 +192,7 @@ def test_every_query_works_on_the_empty_shape(folder: Path, number: int, bodies:
             assert "severity" not in names[: len(COLUMNS)]
         # What only a comparison with an earlier report fills.
         store.warehouse.fill("source.since", comparison.COLUMNS, ())
+        store.warehouse.fill("source.gone", comparison.GONE_COLUMNS, ())
         for path in FIGURE_FILES:
             figure = queries.figure(path.stem)
             if all(store.views.missing(relation) is None for relation in figure.reads):

@@ -31,6 +31,7 @@ COLUMNS = [
     ("population", _TEXT), ("scope", _TEXT), ("records", _NUMBER), ("first_seq", _NUMBER), ("last_seq", _NUMBER),
     ("last_hash", _TEXT), ("first_ts", "HUGEINT"), ("last_ts", "HUGEINT"),
 ]  # fmt: skip
+GONE_COLUMNS = [("population", _TEXT), ("scope", _TEXT), ("now_first", _NUMBER)]
 
 
 @dataclass(frozen=True)
@@ -158,7 +159,7 @@ def _other_keys(store: Store, before: Store) -> str:
 def _newest(before: Store, chains: list[dict[str, Any]]) -> dict[tuple[str, str], int]:
     """Of chains whose head is gone, the time of the newest record that went."""
     asked = [(c["population"], c["scope"], c["now_first"]) for c in chains if c["last_seq"] and c["now_first"]]
-    before.warehouse.fill("source.gone", [("population", _TEXT), ("scope", _TEXT), ("now_first", _NUMBER)], asked)
+    before.warehouse.fill("source.gone", GONE_COLUMNS, asked)
     found = before.con.execute(queries.figure("gone_until").sql).fetchall()
     return {(population, scope): newest for population, scope, newest in found if newest is not None}
 
