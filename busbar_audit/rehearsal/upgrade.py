@@ -164,7 +164,7 @@ def _more(
         elif changed := apart(done, digests(copy)):
             found.breaks("R13", "a second run", f"changed {first(changed)}")
         if kills and emulated is not None:
-            kill_emulation(found, store.snapshot.path, copy.parent, emulated, kills, seed, timeout)
+            kill_emulation(found, store.snapshot.path, copy.parent, emulated, kills, seed, timeout * kills)
         elif kills:
             kill(found, upgrader, store.snapshot.path, copy, done, kills, seed)
     except sqlite3.Error as error:
