@@ -137,7 +137,7 @@ def test_a_process_that_stays_is_named_and_stopped(store: Store, pair: tuple[Pat
 
 def test_an_upgrade_that_only_a_kill_breaks(store: Store, pair: tuple[Path, Path]) -> None:
     assert _rehearsed(store, pair, "torn").broken == []
-    found = _rehearsed(store, pair, "torn", kills=2)
+    found = _rehearsed(store, pair, "torn", kills=3)
     assert {each.rule for each in found.broken} == {"kill"}
     assert "part way" in {each.found for each in found.kills}
     assert any("found part way; the next run: ends otherwise in" in each.what for each in found.broken)

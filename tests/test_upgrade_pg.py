@@ -173,7 +173,7 @@ def test_what_a_command_leaves_on_the_copy_is_ended(server: Server, tmp_path: Pa
     )
     words = f"{shlex.quote(sys.executable)} {script} {{dsn}}"
     for how, ended in (("hang", "stopped at its timeout"), ("parent", "")):
-        found = _rehearsed(server, "gw6", f"{words} {how}", to=10, timeout=1.5)
+        found = _rehearsed(server, "gw6", f"{words} {how}", to=10, timeout=4)
         assert ended in " ".join(b.what for b in found.broken)
         assert ("R2", "busbar_schema") in {(b.rule, b.subject) for b in found.broken}
         assert any("process(es) running, which were killed: python" in each for each in found.unsure), found.unsure
