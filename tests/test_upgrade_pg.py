@@ -137,6 +137,48 @@ def test_each_wrong_upgrade_breaks_its_invariant_alone(
         assert seen == set(codes.split(", ")), found.broken
 
 
+@pytest.mark.parametrize(
+    ("statement", "codes"),
+    [
+        ("UPDATE tasks SET body = 'y'", {"R16 tasks"}),
+        (
+            "DELETE FROM mcp_calls",
+            {"R16 mcp_calls", "R16 rows that stay and that the new gateway does not read, of mcp_calls"},
+        ),
+        ("ALTER TABLE task_events DROP COLUMN body", {"R16 task_events"}),
+    ],
+)
+def test_typed_tables_have_to_stay_as_they_are(statement: str, codes: set[str], server: Server, tmp_path: Path) -> None:
+    found = Upgrade(9)
+    with server.connect("gw9") as con, con.transaction(force_rollback=True):
+        was = Before.read(con, "busbar", tmp_path / "before.db", 10)
+        for each in plan(con, "busbar", 10):
+            con.execute(each)
+        con.execute("SET LOCAL search_path TO busbar")
+        con.execute(statement.encode())
+        compare_pg(found, con, "busbar", was, 10)
+    assert {f"{b.rule} {b.subject}" for b in found.broken} == codes
+
+
+def test_what_a_command_leaves_on_the_copy_is_ended(server: Server, tmp_path: Path) -> None:
+    """A command that hangs in a transaction of its own: its lock would hold up every reader."""
+    script = tmp_path / "hang.py"
+    script.write_text(
+        "import subprocess, sys, time, psycopg\n"
+        "con = psycopg.connect(sys.argv[1])\ncon.execute('LOCK TABLE busbar.keys')\n"
+        "if sys.argv[2] == 'child':\n    time.sleep(60)\n"
+        "con.close()\n"
+        "subprocess.Popen([sys.executable, __file__, sys.argv[1], 'child'], start_new_session=True)\n"
+        "time.sleep(60 if sys.argv[2] == 'hang' else 0.7)\n"
+    )
+    words = f"{shlex.quote(sys.executable)} {script} {{dsn}}"
+    for how, ended in (("hang", "stopped at its timeout"), ("parent", "")):
+        found = _rehearsed(server, "gw6", f"{words} {how}", to=10, timeout=4)
+        assert ended in " ".join(b.what for b in found.broken)
+        assert ("R2", "busbar_schema") in {(b.rule, b.subject) for b in found.broken}
+        assert any("process(es) running, which were killed: python" in each for each in found.unsure), found.unsure
+
+
 def test_kills_are_rolled_back(server: Server) -> None:
     found = _rehearsed(server, "gw5", to=11, kills=50)
     assert (found.broken, found.exit_code, len(found.kills)) == ([], 0, 50)
@@ -169,6 +211,8 @@ def test_an_operators_command_is_held_against_before(server: Server, tmp_path: P
     faults = '"DELETE FROM busbar.denylist" "DELETE FROM busbar.audit_log WHERE seq > 4"'
     wrong = _rehearsed(server, "gw6", f"{words} {faults}", to=10)
     assert {f"{b.rule} {b.subject}" for b in wrong.broken} == {"R3 denylist", "R3 audit_log", "R15 audit_log audit_log"}
+    again = _rehearsed(server, "gw6", f'{words} "UPDATE busbar.store_revision SET revision = revision + 1"', to=10)
+    assert {f"{b.rule} {b.subject}" for b in again.broken} == {"R3 store_revision", "R13 a second run"}
     nothing = _rehearsed(server, "gw6", "true {dsn}", to=10, kills=2)
     assert {b.rule for b in nothing.broken} == {"R2"}
     assert [each for each in nothing.unsure if "not done" in each]

@@ -24,7 +24,7 @@ SELECT current_database(), EXISTS (SELECT FROM pg_catalog.pg_locks l JOIN pg_cat
 """
 # Of other roles a plain one is told little, but whether they are users: workers of the server itself are none.
 _OTHERS = """
-SELECT count(*) FROM pg_catalog.pg_stat_activity
+SELECT pid FROM pg_catalog.pg_stat_activity
 WHERE datname = current_database() AND pid <> pg_backend_pid() AND usesysid IS NOT NULL
 """
 
@@ -47,12 +47,7 @@ def require_another(source: Con, copy: Con) -> None:
         which = [_identifier(con) for con in (source, copy)]
         if seen or (name == own and (None in which or which[0] == which[1])):
             raise UsageError("--copy names the database that the store itself is in.", RESTORED, NOTHING)
-        for _ in range(50):  # a session that has just ended may still be listed
-            ((others,),) = copy.execute(_OTHERS).fetchall()
-            if not others:
-                break
-            time.sleep(0.02)
-        if others:
+        if others := len(users(copy)):
             raise UsageError(f"{others} other sessions are connected to the copy.", RESTORED, NOTHING)
         ((replica,),) = copy.execute("SELECT pg_catalog.pg_is_in_recovery()").fetchall()
         if replica:
@@ -67,6 +62,16 @@ def _identifier(con: Con) -> str | None:
     except psycopg.errors.InsufficientPrivilege:
         return None
     return str(row[0]) if row else None
+
+
+def users(con: Con) -> list[int]:
+    """Sessions of others on a database; one that has just ended may still be listed, and gets a second to go."""
+    for _ in range(50):
+        pids = [int(pid) for (pid,) in con.execute(_OTHERS).fetchall()]
+        if not pids:
+            break
+        time.sleep(0.02)
+    return pids
 
 
 def ended(beside: Con, pid: int) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from busbar_audit.auditing import audit
 from busbar_audit.errors import UsageError
-from busbar_audit.rehearsal.upgrade_compare import compare_chains, compare_file, first, note_unsure
+from busbar_audit.rehearsal.upgrade_compare import compare_chains, compare_file, first, note_before, note_left
 from busbar_audit.rehearsal.upgrade_copy import apart, digests, files, fresh, size
 from busbar_audit.rehearsal.upgrade_foretold import Prediction, foretell, held_against
 from busbar_audit.rehearsal.upgrade_kills import kill, kill_emulation
@@ -65,14 +65,7 @@ def rehearse_upgrade(
     upgrader = emulation(to or NEWEST, timeout) if command is None else Command(command, timeout, shell)
     found = Upgrade(store.generation.taken, upgrader=upgrader.name)
     before = audit(store, only=("BUS-S01", *PRE_FLIGHT, "chains"))
-    note_unsure(found, before, "before")
-    if not sum(chain.records for chain in before.chains):
-        found.unsure.append("the store before has no chained record: there was nothing to hold the upgrade against")
-    found.warnings = [
-        f"{finding.code} {printable(finding.subject)} {printable(finding.place)}: {printable(finding.detail)}"[:300]
-        for finding in before.findings()
-        if finding.code in PRE_FLIGHT and finding.severity != "info"
-    ]
+    note_before(found, before, PRE_FLIGHT)
     told = _foretold(found, store, to)
     if told.wiped:
         # Nothing of it could be compared: the upgrade that is to be feared is told, and not run.
@@ -125,10 +118,7 @@ def _measured(found: Upgrade, upgrader: Upgrader, copy: Path) -> None:
     )
     if not ran.succeeded:
         found.breaks("command", "the upgrade", str(ran))
-    if ran.left:
-        found.unsure.append(
-            f"the command left {len(ran.left)} process(es) running, which were killed: {printable(first(ran.left))}"
-        )
+    note_left(found, ran)
 
 
 def _held(found: Upgrade, store: Store, copy: Path, before: Result, told: Prediction, to: int | None) -> None:
@@ -174,7 +164,7 @@ def _more(
         elif changed := apart(done, digests(copy)):
             found.breaks("R13", "a second run", f"changed {first(changed)}")
         if kills and emulated is not None:
-            kill_emulation(found, store.snapshot.path, copy.parent, emulated, kills, seed, timeout)
+            kill_emulation(found, store.snapshot.path, copy.parent, emulated, kills, seed, timeout * kills)
         elif kills:
             kill(found, upgrader, store.snapshot.path, copy, done, kills, seed)
     except sqlite3.Error as error:

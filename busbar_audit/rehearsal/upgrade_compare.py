@@ -10,6 +10,7 @@ from pathlib import Path
 from busbar_audit.auditing import audit
 from busbar_audit.errors import AuditError
 from busbar_audit.findings import Outcome
+from busbar_audit.rehearsal.commands import Ran
 from busbar_audit.rehearsal.upgrade_copy import opened
 from busbar_audit.rehearsal.upgrade_result import Upgrade
 from busbar_audit.rehearsal.upgrade_rows import compare_rows
@@ -54,6 +55,26 @@ def compare_file(found: Upgrade, store: Store, copy: Path, to: int | None) -> No
     else:
         _shape(found, _shape_of(store.snapshot.path), shape, version)
     compare_rows(found, store.snapshot.path, copy, version)
+
+
+def note_before(found: Upgrade, before: Result, codes: Sequence[str]) -> None:
+    """What an audit of the store before says of the upgrade: warnings of these checks, and what leaves it unsure."""
+    note_unsure(found, before, "before")
+    if not sum(chain.records for chain in before.chains):
+        found.unsure.append("the store before has no chained record: there was nothing to hold the upgrade against")
+    found.warnings = [
+        f"{finding.code} {printable(finding.subject)} {printable(finding.place)}: {printable(finding.detail)}"[:300]
+        for finding in before.findings()
+        if finding.code in codes and finding.severity != "info"
+    ]
+
+
+def note_left(found: Upgrade, ran: Ran) -> None:
+    """Processes that outlived a command leave the upgrade unsure: nobody knows whether it was done."""
+    if ran.left:
+        found.unsure.append(
+            f"the command left {len(ran.left)} process(es) running, which were killed: {printable(first(ran.left))}"
+        )
 
 
 def note_unsure(found: Upgrade, result: Result, when: str) -> None:

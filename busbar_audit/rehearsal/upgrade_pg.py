@@ -17,8 +17,8 @@ from busbar_audit.auditing import audit
 from busbar_audit.errors import SnapshotError, UsageError
 from busbar_audit.rehearsal import commands
 from busbar_audit.rehearsal.commands import Ran
-from busbar_audit.rehearsal.pg_copy import NOTHING, RESTORED, Con, ended, opened, require_another
-from busbar_audit.rehearsal.upgrade_compare import compare_chains, first, note_unsure
+from busbar_audit.rehearsal.pg_copy import NOTHING, RESTORED, Con, ended, opened, require_another, users
+from busbar_audit.rehearsal.upgrade_compare import compare_chains, first, note_before, note_left
 from busbar_audit.rehearsal.upgrade_copy import apart
 from busbar_audit.rehearsal.upgrade_pg_emulation import emulate, plan
 from busbar_audit.rehearsal.upgrade_pg_rows import Before, compare_pg, digests
@@ -28,7 +28,6 @@ from busbar_audit.snapshot.conninfo import Words
 from busbar_audit.store import Store, open_store
 from busbar_audit.stores.busbar_pg import GENERATIONS, NEWEST
 from busbar_audit.target import Target
-from busbar_audit.text import printable
 
 DSN = "BUSBAR_AUDIT_DSN"
 PRE_FLIGHT = ("BUS-S02", "BUS-S06", "BUS-S15")
@@ -102,14 +101,7 @@ def _before(found: Upgrade, store: Store) -> Result | None:
         found.not_compared.append("chains (of a development generation)")
         return None
     before = audit(store, only=(*PRE_FLIGHT, "chains"))
-    note_unsure(found, before, "before")
-    if not sum(chain.records for chain in before.chains):
-        found.unsure.append("the store before has no chained record: there was nothing to hold the upgrade against")
-    found.warnings = [
-        f"{finding.code} {printable(finding.subject)} {printable(finding.place)}: {printable(finding.detail)}"[:300]
-        for finding in before.findings()
-        if finding.code in PRE_FLIGHT and finding.severity != "info"
-    ]
+    note_before(found, before, PRE_FLIGHT)
     return before
 
 
@@ -167,8 +159,7 @@ def _run(
     found.ran.append(ran)
     if not ran.succeeded:
         found.breaks("command", "the upgrade", str(ran))
-    if ran.left:
-        found.unsure.append(f"the command left {len(ran.left)} process(es) running, which were killed")
+    _alone(found, con, ran)
     compare_pg(found, con, schema, was, to)
     if not ran.succeeded or any(each.rule == "R2" for each in found.broken):
         found.not_compared.append("a second run (the first did not upgrade)")
@@ -176,10 +167,20 @@ def _run(
     done = digests(con, schema)
     again = _upgraded(other, schema, command, to or NEWEST, timeout, shell)
     found.ran.append(again)
+    _alone(found, con, again)
     if not again.succeeded:
         found.breaks("R13", "a second run", str(again))
     elif changed := apart(done, digests(con, schema)):
         found.breaks("R13", "a second run", f"changed {first(changed)}")
+
+
+def _alone(found: Upgrade, con: Con, ran: Ran) -> None:
+    """What a command left: processes, which were killed, and sessions, which would hold what is to be read."""
+    note_left(found, ran)
+    if left := users(con):
+        for pid in left:
+            ended(con, pid)
+        found.unsure.append(f"the command left {len(left)} session(s) on the copy, which were ended")
 
 
 def _upgraded(other: Words, schema: str, command: str | None, to: int, timeout: float, shell: bool) -> Ran:

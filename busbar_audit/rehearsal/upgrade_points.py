@@ -52,6 +52,8 @@ def points(source: Path, folder: Path, to: int, many: int, seed: int) -> Iterato
         if _forked(copy, to, None, after):
             hits += 1
             yield _told(f"after {after * 1000:.1f} ms", copy, to, before, done)
+        else:
+            took = after
 
 
 def _chosen(steps: list[str], many: int, chance: random.Random) -> list[int]:

@@ -12,6 +12,7 @@ from busbar_audit.verdict import Verdict
 
 EMULATION = "our emulation"
 COMMAND = "the operator's command"
+_NO_TIME = "; of the emulation, which says nothing of what the release takes"
 
 
 @dataclass(frozen=True)
@@ -138,6 +139,7 @@ def lines(found: Upgrade) -> Iterator[str]:
         yield (
             f"took      {m.wall:.2f} s, {m.processor:.2f} s of a processor, largest process {largest}, "
             f"{m.written:,.1f} MiB written, file {m.before:,.1f} to {m.after:,.1f} MiB"
+            f"{_NO_TIME if found.upgrader == EMULATION else ''}"
         )
     for each in found.foretold:
         done = "not told" if each.done is None else f"{each.done:,}"
