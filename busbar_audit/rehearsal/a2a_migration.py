@@ -35,6 +35,8 @@ _RESTORED = (
 _NOTHING = "Nothing was changed."
 # The copy is another store than the one that is to be migrated; rows apart, since a store goes on meanwhile.
 _MOVING = frozenset({"copy-rows", "copy-sequences"})
+# What may follow a migration that is whole: it installs nothing, so that a session killed before it leaves no part.
+_AFTERWARDS = frozenset({"ANALYZE", "DISCARD", "NOTIFY", "RESET", "SET", "SHOW", "VACUUM"})
 _SAME = """
 SELECT current_database(), EXISTS (SELECT FROM pg_catalog.pg_locks l JOIN pg_catalog.pg_database d ON d.oid = l.database
     WHERE l.locktype = 'advisory' AND d.datname = current_database() AND l.objsubid = 1
@@ -161,7 +163,10 @@ def _run(
     with connected() as con:
         catalog = read_catalog(con, schema)
     left = []
-    for point in applying.cut(connected, statements, points, timeout=timeout, lock_timeout=lock_timeout):
+    whole = list(statements)
+    while whole and first_word(whole[-1]) in _AFTERWARDS:
+        whole.pop()
+    for point in applying.cut(connected, whole, points, timeout=timeout, lock_timeout=lock_timeout):
         found.cuts += 1
         if installed():
             left.append((f"killed after statement {point}", first_word(statements[point - 1])))
