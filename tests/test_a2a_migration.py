@@ -222,12 +222,22 @@ def _hangs(schema: str) -> list[str]:
     return ["SET statement_timeout = 0", *v4(schema)[:-1], "SELECT pg_sleep(600)", "COMMIT"]
 
 
+def _drops_everything(schema: str) -> list[str]:
+    return [f"DROP SCHEMA {schema} CASCADE"]
+
+
 def _not_again(schema: str) -> list[str]:
     return [*v4(schema)[:-1], f"CREATE TABLE {schema}.done ()", "COMMIT"]
 
 
 def _not_idempotent(schema: str) -> list[str]:
     return [*v4(schema)[:-1], f"UPDATE {schema}.{P} SET url = url || '/'", "COMMIT"]
+
+
+def test_what_follows_the_commit_is_no_part_that_stays(server: Server, copy: str) -> None:
+    schema = store(server, copy, "v3b")
+    found = rehearsed(server, copy, schema, [*v4(schema), f"VACUUM {schema}.{P}", "ANALYZE", "RESET ALL"])
+    assert (wrong(found), str(found.verdict)) == (set(), "clean")
 
 
 @pytest.mark.parametrize(
@@ -237,6 +247,7 @@ def _not_idempotent(schema: str) -> list[str]:
         (_fails_late, {"applied"}),
         (_never_ends, {"ends-transaction"}),
         (_hangs, {"applied"}),
+        (_drops_everything, {"columns-kept", "configs-kept", "tasks-kept"}),
         (_not_again, {"second-run"}),
         (_not_idempotent, {"second-run", "configs-kept"}),
     ],
@@ -248,6 +259,9 @@ def test_a_file_that_goes_wrong_as_a_whole(
     with server.connect(copy) as con:
         before = read_state(con, schema)
     found = rehearsed(server, copy, schema, make(schema), timeout=1.0 if make is _hangs else 60.0)
+    if make is _drops_everything:
+        assert wrong(found) > names
+        return
     assert wrong(found) == names, [each for each in found.after if each.held is False]
     assert (str(found.verdict), found.verdict.exit_code) == ("findings", 1)
     if make in (_fails_late, _never_ends, _hangs):

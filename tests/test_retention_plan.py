@@ -58,6 +58,15 @@ def test_a_purge_without_anything_at_risk_is_clean(store: Path) -> None:
     assert [line.split()[0] for line in done.stdout.splitlines() if line.startswith("purge_")] == [verb]
     assert "the same rows" in done.stdout
     assert "chains that lose their head" in done.stdout
+    assert "later than the clock" not in done.stdout
+
+
+def test_a_cutoff_that_nothing_goes_by_or_beyond_the_clock_is_told(store: Path) -> None:
+    with open_store(store) as opened:
+        found = planning.plan(opened, as_of=AS_OF, cutoff=AS_OF + 1, only=["purge_plane_records_before(call)"])
+        assert any("later than the clock" in note for note in found.predictions[0].notes)
+        with pytest.raises(UsageError, match="goes by the clock, not by a cutoff"):
+            planning.plan(opened, as_of=AS_OF, cutoff=AS_OF, only=["sweep_store_ops"])
 
 
 def test_work_at_risk_is_named(store: Path) -> None:

@@ -29,6 +29,8 @@ from busbar_audit.verdict import Verdict
 
 # The copy is another store than the one that is to be migrated; rows apart, since a store goes on meanwhile.
 _MOVING = frozenset({"copy-rows", "copy-sequences"})
+# What may follow a migration that is whole: it installs nothing, so that a session killed before it leaves no part.
+_AFTERWARDS = frozenset({"ANALYZE", "DISCARD", "NOTIFY", "RESET", "SET", "SHOW", "VACUUM"})
 
 
 @dataclass
@@ -145,7 +147,10 @@ def _run(
     with connected() as con:
         catalog = read_catalog(con, schema)
     left = []
-    for point in applying.cut(connected, statements, points, timeout=timeout, lock_timeout=lock_timeout):
+    whole = list(statements)
+    while whole and first_word(whole[-1]) in _AFTERWARDS:
+        whole.pop()
+    for point in applying.cut(connected, whole, points, timeout=timeout, lock_timeout=lock_timeout):
         found.cuts += 1
         if installed():
             left.append((f"killed after statement {point}", first_word(statements[point - 1])))

@@ -120,7 +120,8 @@ def plan(
 
     Raises
     ------
-    UsageError : no such verb; or a copy of a PostgreSQL store is to be purged, and none is named.
+    UsageError : no such verb; none goes by the cutoff that is given; a copy of a PostgreSQL store is to be purged, and none
+        is named.
     """
     every = store_verbs(store)
     if unknown := sorted({word for word in only if not any(word in (v.name, v.label) for v in every)}):
@@ -135,6 +136,11 @@ def plan(
     if confirm and store.source.about.renamed:
         raise UsageError("--confirm: the tables of this store have names of their own.", "Names that the verbs know.")
     found = simulate(store, as_of=as_of, cutoff=cutoff, policy=policy, only=only)
+    if cutoff is not None and found and all(each.cutoff is None for each in found):
+        raise UsageError(
+            f"--cutoff: {', '.join(each.verb.label for each in found)} goes by the clock, not by a cutoff.",
+            "A verb that has one, or no --cutoff.",
+        )
     said = {each.verb.label for each in found}
     chosen = [verb.label for verb in every if not only or {verb.name, verb.label} & set(only)]
     trials = dict(_trials(store, found, as_of, database)) if confirm and found else {}

@@ -182,7 +182,12 @@ def simulate(
             continue
         rows = predict(store.con, verb, at, as_of, active)
         lost = sum(store.warehouse.loaded[name].rejected for name in verb.tables)
-        found.append(Prediction(verb, at, rows, lost, tuple(_notes(store, verb, active))))
+        notes = list(_notes(store, verb, active))
+        if at is not None and at > as_of:
+            notes.append(
+                "the cutoff is later than the clock: whatever has ended by then goes, what was written last, too"
+            )
+        found.append(Prediction(verb, at, rows, lost, tuple(notes)))
     made = _effects(store)
     return [
         Prediction(p.verb, p.cutoff, p.rows, p.unreadable, p.notes, {n: made[n].get(p.verb.label, []) for n in made})

@@ -50,9 +50,10 @@ RELATIONS: Mapping[str, Columns] = {
 }  # fmt: skip
 
 _OIDS = """
-SELECT (SELECT c.oid FROM pg_class c WHERE c.relnamespace = n.oid AND c.relname = %(tasks)s),
-    (SELECT c.oid FROM pg_class c WHERE c.relnamespace = n.oid AND c.relname = %(configs)s)
-FROM pg_namespace n WHERE n.nspname = %(schema)s
+WITH own AS (
+    SELECT c.oid, c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = %(schema)s
+)
+SELECT (SELECT oid FROM own WHERE relname = %(tasks)s), (SELECT oid FROM own WHERE relname = %(configs)s)
 """
 _RELATIONS = """
 SELECT c.relname, c.relkind::text, c.relpersistence::text, c.relispartition,
