@@ -120,7 +120,8 @@ def plan(
 
     Raises
     ------
-    UsageError : no such verb; none goes by the cutoff that is given; a copy of a PostgreSQL store is to be purged, and none is named.
+    UsageError : no such verb; none goes by the cutoff that is given; a copy of a PostgreSQL store is to be purged, and
+        none is named.
     """
     every = store_verbs(store)
     if unknown := sorted({word for word in only if not any(word in (v.name, v.label) for v in every)}):
