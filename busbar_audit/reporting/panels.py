@@ -132,13 +132,21 @@ def _looked_at(document: Document) -> list[tuple[str, str]]:
         if covered["first_ts"] is None
         else f"{moment(covered['first_ts'])}<br>to {moment(covered['last_ts'])} UTC"
     )
+    chained = [
+        ("Chains", f"{number(chains)} with {number(covered['chained_records'])} records"),
+        ("Records from", spans),
+    ]
     return [
         ("Copy taken", f"{volatile(snapshot['taken_at'].replace('T', ' ').rstrip('Z'))} UTC"),
         ("Checks", f"{number(covered['checks_run'])} of {number(covered['checks_selected'])} selected gave an answer"),
         ("Rows", f"{number(examined)} of {number(rows)} examined"),
-        ("Chains", f"{number(chains)} with {number(covered['chained_records'])} records"),
-        ("Records from", spans),
+        *(chained if has_chains(document) else ()),
     ]
+
+
+def has_chains(document: Document) -> bool:
+    """Whether stores of the family keep hash chains: of others nothing is said of chains and their ends."""
+    return bool(document["store"]["family"] == "busbar")
 
 
 def _not_looked_at(document: Document) -> list[tuple[str, str]]:
@@ -154,6 +162,8 @@ def _not_looked_at(document: Document) -> list[tuple[str, str]]:
     for line in document["account"]:
         reasons.update({reason: int(count) for reason, count in line["not_examined"].items()})
     items.append(("Rows", _reasons(reasons, always=True) or "none left out"))
+    if not has_chains(document):
+        return items
     if (kept := document["witness"]) is None:
         items.append(("Chain ends", "no witness: records cut off a chain's end leave no trace"))
     elif not kept["chains"]:
@@ -162,9 +172,9 @@ def _not_looked_at(document: Document) -> list[tuple[str, str]]:
 
 
 def _reasons(counts: Mapping[str, int], *, always: bool = False) -> str:
-    """Reasons, each with its number of rows where there are several or `always`."""
+    """Reasons, each after its number of rows where there are several or `always`."""
     some = {reason: count for reason, count in sorted(counts.items()) if count}
-    return "; ".join(text(r) + (f" ({number(n)})" if always or len(some) > 1 else "") for r, n in some.items())
+    return "; ".join((f"{number(n)}: " if always or len(some) > 1 else "") + text(r) for r, n in some.items())
 
 
 def _checks(count: int) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from busbar_audit.origin import identity
 from busbar_audit.queries import SEVERITIES
+from busbar_audit.reporting.panels import has_chains
 from busbar_audit.text import printable
 
 CHECKS = 20
@@ -36,7 +37,9 @@ def summary(document: Mapping[str, Any], incomplete: Sequence[str] = (), verdict
         *(f"- {code(reason)}" for reason in (*document["reasons"], *incomplete)),
         f"- Checks with an answer: {covered['checks_run']} of {covered['checks_selected']} selected"
         + (f", {len(covered['not_selected'])} not selected" if covered["not_selected"] else ""),
-        f"- Chained records: {covered['chained_records']}",
+        f"- Rows examined: {sum(int(line['examined']) for line in document['account'])} of "
+        f"{sum(int(line['rows']) for line in document['account'])}",
+        *([f"- Chained records: {covered['chained_records']}"] if has_chains(document) else ()),
         "",
         "| severity | findings |",
         "|---|---:|",
