@@ -24,6 +24,7 @@ from busbar_audit.auditing import audit
 from busbar_audit.errors import UsageError, WitnessError
 from busbar_audit.findings import Outcome
 from busbar_audit.policy import Acceptance, Policy
+from busbar_audit.reporting import panels
 from busbar_audit.reporting.schema import validate
 from busbar_audit.store import open_store
 from busbar_audit.synth import records
@@ -173,6 +174,9 @@ def test_history_written_anew_is_found_by_the_witness_alone(store: Path, folder:
         assert "BUS-C01" not in alone.codes()
         assert "BUS-C02" not in alone.codes()
         assert {c.verdict for c in alone.chains} == {"intact-unanchored"}
+        first_screen = panels.verdict(alone.as_dict()).html
+        assert "no witness: " in first_screen
+        assert "a chain written anew with every digest, leave no trace" in first_screen
     after = Run(store, folder)
     assert after.about_the_witness == {("BUS-C12", "critical", population, scope, line.last_seq, line.last_seq)}
     assert after.lines[population, scope] == line

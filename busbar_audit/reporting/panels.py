@@ -155,7 +155,8 @@ def _not_looked_at(document: Document) -> list[tuple[str, str]]:
         reasons.update({reason: int(count) for reason, count in line["not_examined"].items()})
     items.append(("Rows", _reasons(reasons, always=True) or "none left out"))
     if (kept := document["witness"]) is None:
-        items.append(("Chain ends", "no witness: records cut off a chain's end leave no trace"))
+        unseen = "records cut off a chain's end, or a chain written anew with every digest, leave no trace"
+        items.append(("Chain ends", f"no witness: {unseen}"))
     elif not kept["chains"]:
         items.append(("Chain ends", "the witness begins with this run: ends are held against it from the next one on"))
     return items
