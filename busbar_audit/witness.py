@@ -262,6 +262,10 @@ class Witness:
         self.content = Content(location)
         self.detail = ""
         self._lock = _locked(directory, self.file)
+        # Of runs that were killed while they wrote; none writes now.
+        for left in directory.glob(f"{self.file.name}.*.part"):
+            with suppress(OSError):
+                left.unlink(missing_ok=True)
         try:
             self.content, self.status = read(self.file), "read"
         except FileNotFoundError:

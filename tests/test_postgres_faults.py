@@ -270,15 +270,25 @@ def test_inputs_of_the_operator(bases: Path, server: Server, tmp_path: Path) -> 
         con.execute(f"UPDATE plane_records SET ts = {AS_OF - 60 * DAY} WHERE kind = 'demotion'")
         finished = f"kind = 'task' AND disposition = 'terminal' AND ts < {START + 2 * DAY}"
         (left,) = con.execute(f"SELECT count(*) FROM plane_records WHERE {finished}").fetchone()
+        young = f"kind = 'call' AND ts < {START + 2 * DAY}"
+        (calls,) = con.execute(f"SELECT count(*) FROM plane_records WHERE {young}").fetchone()
         con.commit()
+    assert min(left, calls) > 0
     for code, given, silent, expected in (
         ("A05", {"servers": ["github"]}, {"servers": ["github", "sandbox"]}, {"sandbox"}),
-        ("T15", {"cutoff": START + 2 * DAY}, {"cutoff": START}, None),
+        ("T15", {"cutoff": START + 2 * DAY}, {"cutoff": START}, left),
+        ("M12", {"calls_cutoff": START + 2 * DAY}, {"calls_cutoff": START}, calls),
+        (
+            "C25",
+            {"receipts": True, "receipt_tasks": START + 2 * DAY},
+            {"receipts": True, "receipt_calls": START, "receipt_tasks": START},
+            left,
+        ),
     ):
         with _stored(server, rows, 10) as store:
             found = asked(store, code, **given)
-            if expected is None:
-                assert sum(f.records for f in found.samples) == left > 0
+            if isinstance(expected, int):
+                assert sum(f.records for f in found.samples) == expected
             else:
                 assert {f.place for f in found.samples} == expected
         with _stored(server, rows, 10) as store:

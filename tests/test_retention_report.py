@@ -99,14 +99,34 @@ def test_ages_and_growth_add_up(purged: Path) -> None:
         assert "Growth" in repr(session.growth())
 
 
+def test_when_the_disk_is_full_is_told_or_said_to_be_unknown(purged: Path) -> None:
+    with _session(purged) as session:
+        assert session.purges is not None
+        size = session.document["snapshot"]["source"]["main_bytes"]
+        growth = session.rows(session.figure("retention_growth"), {"as_of": AS_OF})
+        held, a_day = sum(r["held"] for r in growth), sum(r["a_day"] for r in growth)
+        assert session.purges["disk"]["free"] > 0
+        session.purges["disk"]["free"] = round(10 * a_day * size / held)
+        lines = [" ".join(line.split()) for line in repr(session.disk()).splitlines()]
+        assert "full in, days 10" in lines
+        assert f"database file, bytes {size:,}" in lines
+        session.purges["disk"] = {"free": None, "why": "nobody knows"}
+        assert "not known: nobody knows" in repr(session.disk())
+        session.purges = None
+        assert "did not ask" in repr(session.disk())
+        session.document = {**session.document, "snapshot": {}}
+        assert "cannot be told" in repr(session.disk())
+
+
 def test_nothing_looked_at_is_said_and_not_shown_as_empty(purged: Path, tmp_path: Path) -> None:
     with _session(purged, only=("BUS-K01",)) as session:
-        for block in (session.ages(), session.gone(), session.growth(), session.next_purge()):
+        for block in (session.ages(), session.gone(), session.growth(), session.disk(), session.next_purge()):
             assert "not part of this run" in repr(block)
     write_maka(tmp_path / "runtime.sqlite", sessions=1)
     with _session(tmp_path / "runtime.sqlite") as session:
         assert session.purges is None
         assert "gateways' stores" in repr(session.ages())
+        assert "gateways' stores" in repr(session.disk())
 
 
 def test_a_report_has_the_page(purged: Path, tmp_path: Path) -> None:
@@ -114,5 +134,5 @@ def test_a_report_has_the_page(purged: Path, tmp_path: Path) -> None:
     report([purged], out=tmp_path / "out", notebooks=["04"], policy=tmp_path / "policy.toml", as_of=AS_OF)
     page = Page((tmp_path / "out" / "04_retention_effects.html").read_text(encoding="utf-8"))
     assert page.loads() == []
-    for words in ("purge_plane_records_before(call)", "declared", "Every cell of this notebook ran."):
+    for words in ("purge_plane_records_before(call)", "declared", "full in, days", "Every cell of this notebook ran."):
         assert words in page.text

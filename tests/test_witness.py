@@ -22,6 +22,7 @@ from busbar_audit.auditing import audit
 from busbar_audit.errors import UsageError, WitnessError
 from busbar_audit.findings import Outcome
 from busbar_audit.policy import Acceptance, Policy
+from busbar_audit.reporting import panels
 from busbar_audit.reporting.schema import validate
 from busbar_audit.store import open_store
 from busbar_audit.synth import records
@@ -171,6 +172,9 @@ def test_history_written_anew_is_found_by_the_witness_alone(store: Path, folder:
         assert "BUS-C01" not in alone.codes()
         assert "BUS-C02" not in alone.codes()
         assert {c.verdict for c in alone.chains} == {"intact-unanchored"}
+        first_screen = panels.verdict(alone.as_dict()).html
+        assert "no witness: " in first_screen
+        assert "a chain written anew with every digest, leave no trace" in first_screen
     after = Run(store, folder)
     assert after.about_the_witness == {("BUS-C12", "critical", population, scope, line.last_seq, line.last_seq)}
     assert after.lines[population, scope] == line
@@ -555,3 +559,85 @@ def test_a_command_killed_at_any_write_leaves_the_old_witness_or_the_new(
             if replaced:
                 file.write_bytes(old)
     assert not list(folder.glob("*.part"))
+
+
+# Kills itself with the signal that nothing survives, at the nth call that writes; says whether it came to the end.
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from busbar_audit import witness
+from busbar_audit.witness import Line, Witness
+
+folder, at = Path(sys.argv[1]), -1
+def lines(last):
+    return [Line("call", f"vk-{n}", 1, "", last, f"{last:064x}", last, 1, False) for n in range(12)]
+def advanced(last):
+    kept = Witness(folder, "here")
+    proven = {key: key[0] for key in kept.content.lines}
+    kept.advance(lines(last), proven, (), last)
+    kept.close()
+
+calls = 0
+def counted(real):
+    def step(*given, **more):
+        global calls
+        calls += 1
+        if calls - 1 == at:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return real(*given, **more)
+    return step
+
+class Out:
+    def __init__(self, out): self.out = out
+    def write(self, data):
+        # Half of it is on the disk when the end comes.
+        def put(data):
+            self.out.write(data)
+        self.out.write(data[: len(data) // 2]); self.out.flush()
+        return counted(put)(data[len(data) // 2 :])
+    def flush(self): counted(self.out.flush)()
+    def fileno(self): return self.out.fileno()
+    def __enter__(self): return self
+    def __exit__(self, *said): self.out.close()
+
+advanced(5)
+file = folder / witness.file_name("here")
+old = file.read_bytes()
+advanced(9)
+new = file.read_bytes()
+real_open, real_replace, real_fsync = Path.open, Path.replace, os.fsync
+def opened(path, mode="r", *rest, **more):
+    out = real_open(path, mode, *rest, **more)
+    return Out(out) if path.name.endswith(".part") else out
+Path.open, Path.replace = opened, counted(real_replace)
+witness.os.fsync = counted(real_fsync)
+for at in range(1000):
+    file.write_bytes(old)
+    pid = os.fork()
+    if not pid:
+        advanced(9)
+        os._exit(0)
+    _, status = os.waitpid(pid, 0)
+    found = file.read_bytes()
+    kept = Witness(folder, "here")
+    kept.close()
+    whole = "old" if found == old else "new" if found == new else "neither"
+    print(kept.status, whole, len(list(folder.glob("*.part"))), status)
+    if status == 0:
+        break
+"""
+
+
+def test_a_process_killed_at_each_write_leaves_the_old_witness_or_the_new_whole(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, str(tmp_path)], capture_output=True, text=True, check=True, timeout=120
+    )
+    told = [line.split() for line in done.stdout.splitlines()]
+    killed, ended = told[:-1], told[-1]
+    # Two lines of a head, one a chain, the seal, what is flushed and made to last, and the rename.
+    assert len(killed) >= 2 + 12 + 1 + 4
+    assert ended == ["read", "new", "0", "0"]
+    assert {(status, parts, code) for status, _, parts, code in killed} == {("read", "0", "9")}
+    states = [whole for _, whole, _, _ in killed]
+    assert states == sorted(states, key=["old", "new"].index), "old until the rename, new from then on"
+    assert states.count("new") == 1

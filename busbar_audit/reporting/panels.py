@@ -165,7 +165,8 @@ def _not_looked_at(document: Document) -> list[tuple[str, str]]:
     if not has_chains(document):
         return items
     if (kept := document["witness"]) is None:
-        items.append(("Chain ends", "no witness: records cut off a chain's end leave no trace"))
+        unseen = "records cut off a chain's end, or a chain written anew with every digest, leave no trace"
+        items.append(("Chain ends", f"no witness: {unseen}"))
     elif not kept["chains"]:
         items.append(("Chain ends", "the witness begins with this run: ends are held against it from the next one on"))
     return items

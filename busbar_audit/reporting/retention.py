@@ -30,7 +30,8 @@ _EFFECTS = {
 _RISKS = ("purge_at_risk", "purge_younger", "purge_held")
 
 
-def _other(session: Session, what: str) -> Block | None:
+def other_family(session: Session, what: str) -> Block | None:
+    """Why retention is not shown of this store, or None if it is."""
     if session.document["store"]["family"] != "busbar":
         return Block(nothing(f"{html.escape(_OTHER)}."), _OTHER)
     return absent(session, what, "BUS-C04", "audit.chain_records", "audit.chain_extents")
@@ -43,7 +44,7 @@ def _cutoffs(session: Session) -> dict[str, Any]:
 
 def ages(session: Session) -> Block:
     """Records of each population by age, with what is older than the cutoff declared for it."""
-    if other := _other(session, "ages of records"):
+    if other := other_family(session, "ages of records"):
         return other
     query, values = session.figure("retention_ages"), {"as_of": as_of(session), **_cutoffs(session)}
     found = session.rows(query, values)
@@ -91,7 +92,7 @@ def _cutoff(seconds: Any) -> str:
 
 def gone(session: Session) -> Block:
     """What is gone of each population, and whether a declared purge explains it."""
-    if other := _other(session, "what is gone"):
+    if other := other_family(session, "what is gone"):
         return other
     query, values = session.figure("retention_gone"), _cutoffs(session)
     found = session.rows(query, values)
@@ -121,7 +122,7 @@ def gone(session: Session) -> Block:
 
 def next_purge(session: Session, limit: int) -> Block:
     """Rows that each verb would take now, and what that would hurt."""
-    if other := _other(session, "the next purge"):
+    if other := other_family(session, "the next purge"):
         return other
     if session.purges is None:
         said = "The next purge was not predicted in this run; `busbar-audit retention` does it."
@@ -193,7 +194,7 @@ def _at_risk(found: Sequence[Mapping[str, Any]], limit: int) -> Block:
 
 def growth(session: Session) -> Block:
     """Records a day over the last fortnight."""
-    if other := _other(session, "growth"):
+    if other := other_family(session, "growth"):
         return other
     query, values = session.figure("retention_growth"), {"as_of": as_of(session)}
     found = session.rows(query, values)

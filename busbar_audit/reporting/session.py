@@ -20,6 +20,7 @@ from busbar_audit.queries import SEVERITIES, Query
 from busbar_audit.reporting import (
     accounts,
     chainviews,
+    disk,
     divergence,
     imports,
     operations,
@@ -119,7 +120,8 @@ def next_purges(result: Result, policy: Policy | None) -> dict[str, Any] | None:
 
     Returns
     -------
-    as `Plan.as_dict`, with the cutoffs by what is kept; with ``failed``, and nothing predicted, where a table cannot be read.
+    as `Plan.as_dict`, with the cutoffs by what is kept and the room on its disk; with ``failed``, and nothing predicted,
+    where a table cannot be read.
     """
     from busbar_audit.retention.plan import plan
 
@@ -129,10 +131,10 @@ def next_purges(result: Result, policy: Policy | None) -> dict[str, Any] | None:
     clock = int(datetime.fromisoformat(result.as_dict()["requested"]["as_of"]).timestamp())
     cutoffs = {} if policy is None else policy.cutoffs_at(clock)
     try:
-        return {**plan(store, as_of=clock, policy=policy).as_dict(), "cutoffs": cutoffs}
+        return {**plan(store, as_of=clock, policy=policy).as_dict(), "cutoffs": cutoffs, "disk": disk.room(store)}
     except AuditError as error:
         # The audit stands; what it could not load, this cannot either.
-        return {"failed": error.read, "cutoffs": cutoffs}
+        return {"failed": error.read, "cutoffs": cutoffs, "disk": disk.room(store)}
 
 
 def _clock(as_of: str | int | datetime | None) -> datetime | int | None:
@@ -347,6 +349,10 @@ class Session:
     def growth(self) -> Block:
         """Records a day over the last fortnight."""
         return retention.growth(self)
+
+    def disk(self) -> Block:
+        """How large the store is, and when its disk is full at this rate."""
+        return disk.disk(self)
 
     def import_account(self, limit: int = 30) -> Block:
         """Where every legacy row went: as a picture, by kind, by rule, and session by session."""

@@ -18,7 +18,7 @@ WITH renamed AS (
     -- Of another store at the same place nothing is said but that it is another.
     WHERE NOT (SELECT coalesce(bool_or(replaced), false) FROM audit.witness_identity)
 ), oldest AS (
-    SELECT population, min(ts) AS ts FROM audit.chain_records GROUP BY population
+    SELECT population, min(first_ts) AS ts FROM audit.chains GROUP BY population
 ), standing_at AS (
     SELECT n.population, n.scope, count(*) AS there, bool_or(r.hash IS NOT DISTINCT FROM n.last_hash) AS same
     FROM named AS n JOIN audit.chain_records AS r ON r.population = n.now AND r.scope = n.scope AND r.seq = n.last_seq
