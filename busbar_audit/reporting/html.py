@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -87,16 +88,7 @@ def notebook_page(
     notebook: Any, title: str, *, home: str, links: Sequence[Link], current: str, trouble: str = ""
 ) -> str:
     """The page of an executed notebook (nbformat node); `trouble` says on top why it is not complete."""
-    from nbconvert import HTMLExporter
-
-    exporter = HTMLExporter(  # type: ignore[no-untyped-call]
-        template_name="report",
-        extra_template_basedirs=[str(Path(__file__).parent / "templates")],
-        exclude_input_prompt=True,
-        exclude_output_prompt=True,
-        exclude_anchor_links=True,
-    )
-    body, _ = exporter.from_notebook_node(notebook)
+    body, _ = _exporter().from_notebook_node(notebook)
     warning = (
         '<section class="ba-verdict ba-is-inconclusive" role="alert">'
         f'<div class="ba-word">{icon("inconclusive")}<strong>incomplete</strong></div>'
@@ -106,6 +98,20 @@ def notebook_page(
         else ""
     )
     return frame(title, warning + body + _code(notebook), home=home, links=links, current=current)
+
+
+@cache
+def _exporter() -> Any:
+    """One for all pages: each compiles its templates anew, which is a third of what a page costs."""
+    from nbconvert import HTMLExporter
+
+    return HTMLExporter(  # type: ignore[no-untyped-call]
+        template_name="report",
+        extra_template_basedirs=[str(Path(__file__).parent / "templates")],
+        exclude_input_prompt=True,
+        exclude_output_prompt=True,
+        exclude_anchor_links=True,
+    )
 
 
 def _code(notebook: Any) -> str:
