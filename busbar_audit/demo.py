@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from busbar_audit.errors import AuditError, OutputExists
-from busbar_audit.synth import plant, write_busbar
+from busbar_audit.synth import KINDS, plant, workspace, write_busbar
+from busbar_audit.synth.a2a_command import write_python_file
 from busbar_audit.synth.server import installed, private_server
 from busbar_audit.text import printable
 from busbar_audit.verdict import Verdict
@@ -25,6 +26,7 @@ class Sample:
     faults: tuple[str, ...]
     verdict: Verdict
     on_postgres: bool = False
+    kind: str = "busbar"
 
 
 _SIZE: dict[str, Any] = {"seed": 7, "calls": 3000, "tasks": 60, "audits": 300}
@@ -61,6 +63,22 @@ SAMPLES = (
         ("call_deleted", "task_disposition"),
         Verdict.FINDINGS,
         on_postgres=True,
+    ),
+    Sample(
+        "workspace",
+        "an agent application's workspace: a session that its pages refuse, and a row that no conversion brought over",
+        {"generation": 18, "seed": 7, "size": 400},
+        ("orphan-thinking", "straggler", "lost-5-tool_call", "twice-2-assistant"),
+        Verdict.FINDINGS,
+        kind="maka",
+    ),
+    Sample(
+        "tasks",
+        "tasks and push configurations of the A2A Python SDK",
+        {"generation": KINDS["a2a-python"], "seed": 7, "size": 120, "odd": ()},
+        (),
+        Verdict.CLEAN,
+        kind="a2a-python",
     ),
 )
 
@@ -111,10 +129,16 @@ def run(out: Path, say: Callable[[str], None]) -> tuple[list[str], int]:
 _NO_SERVER = "it needs a PostgreSQL server: pip install 'busbar-audit[demo]'"
 
 
-def _in_file(sample: Sample, stores: Path) -> tuple[Path | str, int]:
-    """Write a sample into a SQLite file; return it and the end of its traffic."""
+def _in_file(sample: Sample, stores: Path) -> tuple[Path | str, int | None]:
+    """Write a sample into a SQLite file; return it and the end of its traffic, where it has one."""
     path = stores / f"{sample.name}.db"
     _clear(path)
+    if sample.kind == "maka":
+        list(workspace.write(path, faults=sample.faults, **sample.options))
+        return path, None
+    if sample.kind == "a2a-python":
+        list(write_python_file(path, **sample.options))
+        return path, None
     written = write_busbar(path, **_SIZE, **sample.options)
     for fault in sample.faults:
         plant(path, fault)
