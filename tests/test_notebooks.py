@@ -189,7 +189,7 @@ def test_the_last_cell_raises_only_when_asked(
 
 def test_words_that_mean_nothing_are_refused(clean: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(TARGET, raising=False)
-    for wrong in ({"policy": "p.toml"}, {"witness": "w"}, {"as_of": "yesterday"}, {"as_of": "2026-01-01T00:00:00"}):
+    for wrong in ({"policy": "p.toml"}, {"as_of": "yesterday"}, {"as_of": "2026-01-01T00:00:00"}):
         with pytest.raises(UsageError):
             open_run(clean, **wrong)
     with pytest.raises(UsageError, match="No target"):
@@ -229,3 +229,21 @@ def test_audit_pays_nothing_for_reports() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(books.__file__).parents[2]
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_a_notebook_holds_a_store_against_its_witness(clean: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "witnesses"
+    for status, anchored in (("new", "intact-unanchored"), ("read", "intact-anchored")):
+        with open_run(clean, witness=str(folder), as_of=AS_OF) as run:
+            assert run.document["witness"]["status"] == status
+            assert {word for total in run.document["chains"]["totals"].values() for word in total} == {
+                "chains",
+                "records",
+                anchored,
+            }
+
+
+def test_a_notebook_of_a_report_takes_no_witness_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(RUN, str(tmp_path))
+    with pytest.raises(UsageError, match="notebook of a report"):
+        open_run(witness="w")

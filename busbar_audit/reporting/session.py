@@ -6,7 +6,7 @@ import html
 import json
 import os
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import ExitStack, closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -65,18 +65,21 @@ def open_run(
     Parameters
     ----------
     target : the store; by default what the environment variable BUSBAR_AUDIT_TARGET names.
-    policy : a file for `read_policy`. witness : not supported by this version; anything but None is refused.
+    policy : a file for `read_policy`.
+    witness : a folder of witnesses: the store is held against its own, which is moved on when the outputs are written.
     as_of : the clock of all checks: a time with its zone (``2026-03-01T00:00:00Z``) or unix seconds.
     out : a folder for result.json, tables and metrics of an audit made here.
     before : an earlier copy of the store, which what was imported since is held against.
 
     Raises
     ------
-    UsageError : no target, an option this version does not have, or a time without a zone.
+    UsageError : no target, a witness for a run that is prepared, or a time without a zone.
     """
-    if witness is not None:
-        raise UsageError(f"witness = {witness!r}.", "This version has no such option.", "Leave witness at None.")
     if prepared := os.environ.get(RUN):
+        if witness is not None:
+            raise UsageError(
+                f"witness = {witness!r} in a notebook of a report.", "The command's own --witness.", "Leave it at None."
+            )
         return Session.prepared(Path(prepared))
     named = target if target is not None else os.environ.get(TARGET)
     if not named:
@@ -85,7 +88,7 @@ def open_run(
             "Expected the path of a store.",
             f"Set target in the parameters cell, or {TARGET} in the environment.",
         )
-    return _audited(named, _clock(as_of), out, policy, before)
+    return _audited(named, _clock(as_of), out, policy, before, witness)
 
 
 def _audited(
@@ -94,21 +97,26 @@ def _audited(
     out: str | os.PathLike[str] | None,
     policy: str | None,
     before: str | os.PathLike[str] | None,
+    witness: str | None,
 ) -> Session:
     from busbar_audit.auditing import audit
     from busbar_audit.policy import read_policy
     from busbar_audit.reporting.progress import progress
     from busbar_audit.reporting.runner import write_report
     from busbar_audit.store import open_store
+    from busbar_audit.witnessing import advance, open_witness
 
     declared = read_policy(policy) if policy is not None else None
-    with progress() as say:
+    with progress() as say, ExitStack() as stack:
         store = open_store(target, progress=say)
         try:
-            result = audit(store, as_of=as_of, policy=declared, before=before, progress=say)
+            earlier = None if out is None else Path(out)
+            kept = stack.enter_context(closing(open_witness(witness, store, earlier=earlier))) if witness else None
+            result = audit(store, as_of=as_of, policy=declared, before=before, progress=say, witness=kept)
             if out is not None:
                 say("writing the outputs")
                 write_report([result], out)
+            advance([result])
         except BaseException:
             store.close()
             raise
