@@ -29,6 +29,8 @@ with DAG(
             parameters={
                 "target": "/var/lib/busbar/busbar-governance.db",
                 "out": f"{OUT}/{notebook}",
+                # One task a witness at a time: a folder for each notebook.
+                "witness": f"/mnt/elsewhere/witnesses/{notebook}",
                 # Anything but clean fails the task; without it a task with findings is green.
                 "raise_on": "inconclusive",
             },
