@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from busbar_audit.rehearsal.ledgerstate import sessions
 from busbar_audit.reporting.verification import verify
 from busbar_audit.synth.maka import write_maka
 
@@ -24,7 +25,8 @@ def _files(folder: Path) -> dict[str, str]:
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An older workspace, with sessions that are not converted."""
     path = tmp_path_factory.mktemp("workspace") / "runtime.sqlite"
-    write_maka(path, generation=14, sessions=12)
+    write_maka(path, generation=12, sessions=30)
+    assert len(sessions(path)) > 20
     return path
 
 
