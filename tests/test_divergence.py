@@ -117,3 +117,20 @@ def test_a_report_of_a_workspace_has_the_page(tmp_path: Path) -> None:
     assert page.loads() == []
     assert "s2-i1-e9" in page.text
     assert CLASSES["V4"][1] in page.text
+
+
+def test_what_pages_cost_is_told_for_each_generation(shown: tuple[Session, dict[str, str]]) -> None:
+    """Q-B decodes whole turns for each page, Q-A the events it shows and what they refer to."""
+    session, _ = shown
+    found = {row["generation"]: row for row in session.rows(session.figure("divergence_cost"))}
+    assert list(found) == ["Q-A", "Q-B", "Q-C"]
+    assert {row["sessions"] for row in found.values()} == {found["Q-B"]["sessions"]}
+    for row in found.values():
+        assert row["pages"] >= row["sessions"] > 0
+        assert row["ratio"] == pytest.approx(float(row["read"]) / float(row["served"]))
+        assert row["worst"] >= row["ratio"]
+    assert found["Q-B"]["events"] > found["Q-A"]["events"] > 0
+    lines = [line.split() for line in repr(session.reading_costs()).splitlines()]
+    assert [line[:2] for line in lines if line and line[0].startswith("Q-")] == [
+        ["Q-A", "emulated,"], ["Q-B", "verified"], ["Q-C", "emulated,"],
+    ]  # fmt: skip

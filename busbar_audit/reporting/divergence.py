@@ -111,6 +111,34 @@ def _seen(row: Mapping[str, Any]) -> str:
     return seen if row["view"] == "shown" or "does not open" in seen else f"the session does not open; {seen}"
 
 
+def costs(session: Session) -> Block:
+    """Events and bytes that each generation of the transcript query decodes for each byte its pages return."""
+    if other := _other(session, "what pages cost to read"):
+        return other
+    query = session.figure("divergence_cost")
+    found = session.rows(query)
+    counts = ("sessions", "pages", "events", "read", "served")
+    ratios = [[f"{r[c]:.1f}" if r[c] is not None else "" for c in ("ratio", "worst")] for r in found]
+    return listed(
+        "What pages cost to read",
+        ("query", "answers", *_COSTS),
+        [[text(r["generation"]), _STANDING.get(r["generation"], _EMULATED), *(number(int(r[c])) for c in counts), *ratio]
+         for r, ratio in zip(found, ratios, strict=True)],
+        [[r["generation"], _STANDING.get(r["generation"], _EMULATED), *(int(r[c]) for c in counts), *ratio]
+         for r, ratio in zip(found, ratios, strict=True)],
+        query,
+        {},
+        means="Walks from the newest page to the oldest, of at most 64 rows and 512 KiB, through a sample of sessions.",
+        do="A ratio far above 1 means that each page decodes much that it does not show: long turns cost most.",
+        empty="No session of the sample is served by every generation of the query.",
+        numeric=_COSTS,
+    )  # fmt: skip
+
+
+_COSTS = ("sessions", "pages", "events decoded", "bytes decoded", "bytes returned", "decoded per byte", "worst session")
+_STANDING, _EMULATED = {"Q-B": "verified"}, "emulated, unverified"
+
+
 def first_difference(session: Session, limit: int) -> Block:
     """Rows around the first difference of each session, both versions side by side."""
     if other := _other(session, "first differences"):

@@ -334,6 +334,10 @@ class Session:
         """Differences of the two readers by class: what a user would see, and whether it is legal."""
         return divergence.classes(self)
 
+    def reading_costs(self) -> Block:
+        """What each generation of the transcript query decodes for each byte its pages return."""
+        return divergence.costs(self)
+
     def first_difference(self, limit: int = 8) -> Block:
         """Rows around the first difference of each session, both versions side by side."""
         return divergence.first_difference(self, limit)

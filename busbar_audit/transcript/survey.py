@@ -10,6 +10,7 @@ from typing import Any
 
 from busbar_audit.payloads.batch import Batch
 from busbar_audit.transcript import event_facts, transcripts
+from busbar_audit.transcript.amplification import Sample
 from busbar_audit.transcript.ledger import Ledger, loaded
 from busbar_audit.transcript.values import Columns, Table
 
@@ -25,10 +26,11 @@ def survey(con: Any) -> tuple[Table, Table]:
 
 def _read(ledger: Ledger, beside: Spill) -> Iterator[Any]:
     with uncollected():
-        events = event_facts.EventFacts()
+        events, sample = event_facts.EventFacts(), Sample()
         for name, session in ledger.each():
             yield from events.add(session.events)
             beside.add(transcripts.session_facts, name, session, ledger.newer)
+            beside.add(transcripts.cost_facts, name, session, ledger.newer, sample)
         yield from events.add(ledger.unowned())
         yield from events.rest()
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from busbar_audit.transcript import js
+from busbar_audit.transcript.amplification import Sample, costs
 from busbar_audit.transcript.beside import beside
 from busbar_audit.transcript.compare import compare
 from busbar_audit.transcript.ledger import Ledger, Session, loaded
@@ -47,15 +48,27 @@ def transcript_facts(con: Any) -> tuple[Sequence[tuple[str, str]], Iterator[Fact
     ``divergence`` (code: its class; view and pages: what each reader does), ``closed`` (event_id: an invocation whose
     pages throw), ``walk`` (code: direction and rows in a page; records: rows that such pages lose), ``row`` of a page (code:
     its type; message: its id; records: its sequence), ``beside`` (a row near the first difference; code: its type; message:
-    its id; records: its place, 0 being the first that differs), ``members`` (of such a row; message: those that differ).
+    its id; records: its place, 0 being the first that differs), ``members`` (of such a row; message: those that differ),
+    ``cost`` of a walk (code: generation of the query; view: pages, events, read or served; records: how many, or bytes).
     """
     ledger = loaded(con)
     return COLUMNS, _all(ledger)
 
 
 def _all(ledger: Ledger) -> Iterator[Fact]:
+    sample = Sample()
     for name, told in ledger.each():
         yield from session_facts(name, told, ledger.newer)
+        yield from cost_facts(name, told, ledger.newer, sample)
+
+
+def cost_facts(name: str, session: Session, newer: bool, sample: Sample) -> Iterator[Fact]:
+    """What pages of a session cost to read, if it is one of the sample; builds before the cut had no such pages."""
+    if newer and sample.takes(session):
+        for cost in costs(session):
+            told = {"pages": cost.pages, "events": cost.events, "read": cost.read, "served": cost.served}
+            for what, number in told.items():
+                yield ("cost", name, None, None, cost.generation, what, None, None, number)
 
 
 def session_facts(name: str, session: Session, newer: bool) -> Iterator[Fact]:
