@@ -69,8 +69,14 @@ def test_only_what_the_model_says_is_noted_for_the_order_of_contents() -> None:
 
 @pytest.mark.parametrize(
     ("names", "order"),
-    [("ct", ["tools", "text"]), ("thc", None), ("cht", ["tools", "thinking", "text"]), ("cct", ["tools", "text"]), ("tt", None)],
-)  # fmt: skip
+    [
+        ("ct", ["tools", "text"]),
+        ("thc", None),
+        ("cht", ["tools", "thinking", "text"]),
+        ("cct", ["tools", "text"]),
+        ("tt", None),
+    ],
+)
 def test_the_order_of_contents_names_each_kind_once_as_it_came(names: str, order: list[str] | None) -> None:
     made = {"c": lambda n: _call(n, n, "n"), "t": _text, "h": _thinking}
     rows = _fold(*(made[name](f"{name}{k}") for k, name in enumerate(names))).rows
