@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from busbar_audit import queries
-from busbar_audit import witness as files
+from busbar_audit import witness_file as files
 from busbar_audit.store import Store, open_store
 from busbar_audit.stores import busbar_shapes
-from busbar_audit.witness import Content, Line
+from busbar_audit.witness_file import Content, Line
 from busbar_audit.witnessing import fill_witness, open_witness
 
 

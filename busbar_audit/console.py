@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from busbar_audit import witness
+from busbar_audit import witness_file
 from busbar_audit.checks import Check, catalogue
 from busbar_audit.errors import WitnessError
 from busbar_audit.findings import Outcome
@@ -199,16 +199,16 @@ def witness_lines(directory: Path, name: str | None) -> Iterator[str]:
     ------
     WitnessError : no such folder or file.
     """
-    files = sorted(directory.glob(f"*{witness.SUFFIX}")) if name is None else [directory / name]
+    files = sorted(directory.glob(f"*{witness_file.SUFFIX}")) if name is None else [directory / name]
     if not files or not all(file.is_file() for file in files):
         raise WitnessError(
             f"No witness in {printable(str(directory))}.",
-            f"Expected {printable(name) if name else 'files *' + witness.SUFFIX}.",
+            f"Expected {printable(name) if name else 'files *' + witness_file.SUFFIX}.",
             "`busbar-audit audit TARGET --witness DIR` begins one.",
         )
     for file in files:
         try:
-            content = witness.read(file)
+            content = witness_file.read(file)
         except (OSError, ValueError, TypeError, KeyError, IndexError) as error:
             yield f"{shown(file.name)}  not as it was left: {shown(str(error))}"
             continue

@@ -20,7 +20,7 @@ from busbar_audit.findings import CheckResult, Finding, Outcome, exact
 from busbar_audit.store import Store
 from busbar_audit.text import printable
 from busbar_audit.verdict import AccountLine, Verdict
-from busbar_audit.witness import Line
+from busbar_audit.witness_file import Line
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,11 +10,13 @@ from pathlib import Path
 
 from busbar_audit import queries
 from busbar_audit.errors import UsageError, WitnessError
+from busbar_audit.garbage import uncollected
 from busbar_audit.result import Result
 from busbar_audit.store import Store
 from busbar_audit.stores import busbar
 from busbar_audit.warehouse import Warehouse
-from busbar_audit.witness import FILE_COLUMNS, LINE_COLUMNS, Witness, file_name, uncollected
+from busbar_audit.witness import FILE_COLUMNS, LINE_COLUMNS, Witness
+from busbar_audit.witness_file import file_name
 
 
 def open_witness(

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from support_audit import AS_OF, built, copied
 from support_cli import called
 
-from busbar_audit import witness as files
+from busbar_audit import witness_file as files
 from busbar_audit.auditing import audit
 from busbar_audit.errors import UsageError, WitnessError
 from busbar_audit.findings import Outcome
@@ -29,7 +29,7 @@ from busbar_audit.reporting.schema import validate
 from busbar_audit.store import open_store
 from busbar_audit.synth import records
 from busbar_audit.synth.maka import write_maka
-from busbar_audit.witness import Adoption, Content, Line
+from busbar_audit.witness_file import Adoption, Content, Line
 from busbar_audit.witnessing import adopt, open_witness
 
 WITNESSED = ("BUS-C12", "BUS-C23", "BUS-C24", "BUS-S16", "BUS-S17", "BUS-S18", "BUS-T16")
@@ -567,8 +567,9 @@ def test_a_command_killed_at_any_write_leaves_the_old_witness_or_the_new(
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from busbar_audit import witness
-from busbar_audit.witness import Line, Witness
+from busbar_audit import witness_file as files
+from busbar_audit.witness import Witness
+from busbar_audit.witness_file import Line
 
 folder, at = Path(sys.argv[1]), -1
 def lines(last):
@@ -603,7 +604,7 @@ class Out:
     def __exit__(self, *said): self.out.close()
 
 advanced(5)
-file = folder / witness.file_name("here")
+file = folder / files.file_name("here")
 old = file.read_bytes()
 advanced(9)
 new = file.read_bytes()
@@ -612,7 +613,7 @@ def opened(path, mode="r", *rest, **more):
     out = real_open(path, mode, *rest, **more)
     return Out(out) if path.name.endswith(".part") else out
 Path.open, Path.replace = opened, counted(real_replace)
-witness.os.fsync = counted(real_fsync)
+files.os.fsync = counted(real_fsync)
 for at in range(1000):
     file.write_bytes(old)
     pid = os.fork()

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import Any
 
+from busbar_audit.garbage import uncollected
 from busbar_audit.payloads.batch import Batch
 from busbar_audit.transcript import event_facts, transcripts
 from busbar_audit.transcript.ledger import Ledger, loaded
@@ -31,18 +30,6 @@ def _read(ledger: Ledger, beside: Spill) -> Iterator[Any]:
             beside.add(transcripts.session_facts, name, session, ledger.newer)
         yield from events.add(ledger.unowned())
         yield from events.rest()
-
-
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """Without the search for cycles, of which decoded payloads have none: it would look at each of them several times."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
 
 
 class Spill:
