@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from busbar_audit import exits
-from busbar_audit.commands import desk, purges, rehearsals, runs, store, synthesis, witnesses
+from busbar_audit.commands import bounds, desk, purges, rehearsals, runs, store, synthesis, witnesses
 from busbar_audit.result import version
 
 app = typer.Typer(
@@ -27,6 +27,7 @@ app.command()(runs.verify)
 app.command()(desk.evidence)
 app.command()(synthesis.synth)
 app.command()(rehearsals.rehearse)
+app.command()(bounds.bounds)
 app.command()(purges.retention)
 app.command()(synthesis.demo)
 app.command()(desk.lab)
@@ -47,7 +48,7 @@ def main() -> None:
         with command.make_context("busbar-audit", list(arguments)) as context:
             return command.invoke(context)
 
-    judging = bool(arguments) and arguments[0] in ("audit", "report", "rehearse", "retention", "verify")
+    judging = bool(arguments) and arguments[0] in ("audit", "bounds", "report", "rehearse", "retention", "verify")
     sys.exit(exits.run(call, judging=judging, word_to_stderr="--json" in arguments))
 
 
