@@ -63,8 +63,11 @@ def test_no_bound_where_rungs_are_not_predicted() -> None:
 
 def test_verdicts_follow_both_bounds() -> None:
     fit = bounds.fitted(timed(planted(0.01, 0.0005, 0.01, 3.0, 0.0, 0.0)))
-    found = bounds.Bounds({"s": [HUGE]}, (), fit, fit, 1e6, 1.0)
+    ran = bounds.Step(ladder.Rung("as large", HUGE), measuring.Taken(50.0, 50.0, 1.0, 1.0, 1.0, None, None, 0.0, 0.0))
+    found = bounds.Bounds({"s": [HUGE]}, (ran,), fit, fit, 1e6, 1.0)
     assert found.exit_code == 0
+    # Nothing near its size was run: the band was not tried there.
+    assert dataclasses.replace(found, steps=()).exit_code == 3
     assert dataclasses.replace(found, budget=10.0).exit_code == 1
     unknown = dataclasses.replace(fit, why="for a test")
     assert dataclasses.replace(found, wall=unknown).exit_code == 3

@@ -29,6 +29,10 @@ _USELESS, _FINEST = 0.5, 0.1
 _SHOWN = 20
 
 
+# Rungs that only try the model are of so many times the size of the others.
+_FAR = 3
+
+
 @dataclass(frozen=True)
 class Step:
     """A rung and what it took; taken is None where it would have been over the budget, and was not run or not finished."""
@@ -163,13 +167,16 @@ class Bounds:
 
     @property
     def exit_code(self) -> int:
-        """1 where an upgrade may be over the budget by either bound, 3 where there is nothing to bound or no bound."""
+        """1 where an upgrade may be over the budget by either bound, 3 where there is no bound, or one that was not tried.
+
+        The band was not tried on a session of more than `_FAR` times what was run.
+        """
         if not self.sessions:
             return 3
         ours = self.all(self.wall)
         if self.product[2] > self.budget or (ours is not None and ours[2] > self.budget):
             return 1
-        return 0 if ours is not None else 3
+        return 0 if ours is not None and all(self.beyond(each) <= _FAR for each in self.sessions.values()) else 3
 
     def all(self, fit: Fit) -> tuple[float, float, float] | None:
         """Seconds of our emulation for all sessions, at the least and at the most."""
@@ -266,7 +273,7 @@ def lines(found: Bounds) -> Iterator[str]:
             large = max(turns, key=lambda each: each.events)
             yield f"    our emulation: mostly by {dominant(model, turns)}; largest turn {large.events:,} event(s)," \
                 f" exponent {exponent(model, large):.1f}"  # fmt: skip
-            if (times := found.beyond(turns)) > 3:
+            if (times := found.beyond(turns)) > _FAR:
                 yield f"    {times:,.0f} times what was run: the band was tried at 3 times only"
     if len(slowest) > _SHOWN:
         yield f"{len(slowest) - _SHOWN:,} more session(s), each faster"
