@@ -7,7 +7,8 @@
 -- examines: audit.chain_records
 -- proves: A receipt of the policy tells of a purge by a cutoff, and calls older than that cutoff, or tasks that had ended before it, are
 --   there.
--- does not prove: Which of both is wrong: the purge failed or ran elsewhere, an older copy was restored since, or the receipt is mistaken.
+-- does not prove: Which of both is wrong: the purge failed or ran elsewhere, an older copy was restored since, the clock went back behind the
+--   cutoff after the purge, or the receipt is mistaken.
 -- meaning: The receipt and the store do not add up.
 -- next: Compare with the log of the purge. `busbar-audit retention --since REPORT` holds the counts of receipts against what went.
 SELECT population AS subject, '' AS place, CAST(NULL AS BIGINT) AS first_seq, CAST(NULL AS BIGINT) AS last_seq, count(*) AS records,
