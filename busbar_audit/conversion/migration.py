@@ -8,6 +8,7 @@ from typing import Any
 
 from busbar_audit.conversion.events import envelope
 from busbar_audit.conversion.ledger import Ledger
+from busbar_audit.conversion.payloads import modes
 from busbar_audit.errors import NotAStore
 from busbar_audit.text import printable
 from busbar_audit.transcript import js
@@ -97,10 +98,7 @@ def _opening(header: Mapping[str, Any], lineage: Mapping[str, str], source: str)
         "configuration": {
             "cwd": header.get("cwd") or "",
             "permissionMode": header.get("permissionMode") or "ask",
-            "collaborationMode": header.get("collaborationMode") or "agent",
-            "orchestrationMode": header.get("orchestrationMode") or "default",
-            "orchestrationSource": "session",
-            "toolMode": "direct",
+            **modes(header),
         },
         "root": {"kind": "user"},
         "source": {"kind": "fresh"},

@@ -36,14 +36,21 @@ def opening_body(header: Mapping[str, Any], opened_at: Number) -> Body:
             "configuration": {
                 "cwd": header.get("cwd"),
                 "permissionMode": header.get("permissionMode"),
-                "collaborationMode": header.get("collaborationMode") or "agent",
-                "orchestrationMode": header.get("orchestrationMode") or "default",
-                "orchestrationSource": "session",
-                "toolMode": "direct",
+                **modes(header),
             },
             "root": {"kind": "user"},
             "source": {"kind": "fresh"},
         },
+    }
+
+
+def modes(header: Mapping[str, Any]) -> dict[str, Any]:
+    """How a session works, as an opening that is derived from its header says it."""
+    return {
+        "collaborationMode": header.get("collaborationMode") or "agent",
+        "orchestrationMode": header.get("orchestrationMode") or "default",
+        "orchestrationSource": "session",
+        "toolMode": "direct",
     }
 
 

@@ -3,13 +3,5 @@
 -- about: one invocation of a session's own transcript, by its opening or by its events where it has none; derived is the run id that
 --   conversion gives its turn; header_ended: where runs have headers, the header says that the run is over.
 -- applies: maka sqlite 16-18
-WITH known AS (
-    SELECT session_id, turn_id, run_id, invocation_id FROM audit.inline_invocations
-    UNION
-    SELECT e.session_id, e.turn_id, e.run_id, e.invocation_id
-    FROM (SELECT DISTINCT session_id, turn_id, run_id, invocation_id FROM audit.ledger_events) AS e
-        ANTI JOIN audit.openings AS o ON o.invocation_id = e.invocation_id
-    WHERE e.session_id <> 'maka_workspace_authority'
-)
-SELECT *, 'transcript-' || left(sha256(session_id || chr(0) || turn_id), 48) AS derived, false AS header_ended FROM known
+SELECT *, 'transcript-' || left(sha256(session_id || chr(0) || turn_id), 48) AS derived, false AS header_ended FROM audit.transcript_invocations
 WHERE session_id IS NOT NULL AND turn_id IS NOT NULL AND run_id IS NOT NULL AND invocation_id IS NOT NULL
